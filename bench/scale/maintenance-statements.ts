@@ -20,10 +20,11 @@ import {
   resumeIfExpired,
 } from '../../src/db/operations/sweeper.ts'
 import {
+  claimDueChecks,
   closeFindingsOfIdle,
   openFindingsOfStuck,
-} from '../../src/db/operations/unknown-outcome-findings.ts'
-import { requestCheckOfPayment, claimDueChecks } from '../../src/db/operations/unknown-outcomes.ts'
+  requestCheckOfPayment,
+} from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
 import { capabilitiesOf } from '../../src/provider/declared.ts'

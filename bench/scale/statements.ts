@@ -2,10 +2,13 @@
 // the service calls it, and its writes are rolled back.
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../src/config.ts'
-import { countActiveKeys } from '../../src/db/idempotency/count-keys.ts'
+import {
+  countActiveKeys,
+  findIdempotencyKey,
+  findIdle,
+} from '../../src/db/idempotency/idempotency-keys.ts'
 import { authenticateKey } from '../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
-import { findIdempotencyKey, findIdle } from '../../src/db/idempotency/idempotency-keys.ts'
 import type { Intent } from '../../src/db/idempotency/intent.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import { findPayment } from '../../src/db/payments/payments.ts'

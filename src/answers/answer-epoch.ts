@@ -3,7 +3,7 @@
 import type { Logger } from 'pino'
 import type { Store } from '../db/connection/client.ts'
 import { RESPONSES_DROPPED_CHANNEL } from '../db/connection/notifications.ts'
-import { readAnswerEpoch } from '../db/idempotency/answer-epochs.ts'
+import { readAnswerEpoch } from '../db/idempotency/dropped-responses.ts'
 
 const READ_AGAIN_MS = 1_000
 

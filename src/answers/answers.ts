@@ -1,8 +1,7 @@
 // Keeps copies of completed answers in front of the database, so that a replay needs no statement: in
 // this process, and in Redis. Copies only save time. The database alone decides, and a request without
 // a valid copy is served by it as before.
-import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
-import type { KeyName } from '../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey, KeyName } from '../db/idempotency/idempotency-keys.ts'
 import type { AnswerEpoch } from './answer-epoch.ts'
 import type { MemoryAnswers } from './memory-answers.ts'
 import type { AnswersObserver } from './observer.ts'

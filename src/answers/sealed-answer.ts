@@ -3,8 +3,7 @@
 import { createHash } from 'node:crypto'
 import { ENCRYPTED } from '../db/encryption/encryption.ts'
 import { sharedAnswer } from '../db/encryption/encrypted-values.ts'
-import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
-import type { KeyName } from '../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey, KeyName } from '../db/idempotency/idempotency-keys.ts'
 
 /** Changes with the members of `IdempotencyKey`: another version of this service may read a copy. */
 const FORMAT = 1

@@ -2,8 +2,8 @@
 // and the source of randomness.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { ClaimOperation } from '../db/operations/batch-claims.ts'
-import type { RecordPhase } from '../db/operations/batch-records.ts'
+import type { ClaimOperation } from '../db/operations/leases.ts'
+import type { RecordPhase } from '../db/operations/record-phases.ts'
 import type { Counts } from '../domain/tenants/tenant-counts.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { Providers } from '../provider/providers.ts'

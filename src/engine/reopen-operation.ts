@@ -3,7 +3,7 @@
 import type { Store, Transaction } from '../db/connection/client.ts'
 import { reopenIfFailed } from '../db/idempotency/idempotency-keys.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
-import { StaleResourceError } from '../db/payments/stale-resource.ts'
+import { StaleResourceError } from '../db/payments/payments.ts'
 import { isDuplicateReference } from '../db/connection/store-errors.ts'
 import { inTenant } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'

@@ -6,17 +6,11 @@ import {
   findCancellation,
   type CanceledOperation,
 } from '../db/idempotency/cancellations.ts'
-import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
-import { findIdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
+import { findIdempotencyKey, type IdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
 import type { StoredProviderEvent } from '../db/events/provider-events.ts'
 import { isDisputed } from '../db/payments/disputes.ts'
 import { findPayment, markProcessingIfIn } from '../db/payments/payments.ts'
-import {
-  detailsOfRefund,
-  findRefund,
-  findUnreturned,
-  insertRefunds,
-} from '../db/payments/refunds.ts'
+import { findRefund, findUnreturned, insertRefunds } from '../db/payments/refunds.ts'
 import { undoableOperations, type CancellationStatus } from '../domain/idempotency/cancellation.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { keyOfCancellation } from '../domain/events/provider-event.ts'
@@ -147,7 +141,7 @@ async function refundLeft(
     metadata: {},
   } as const
   const refunding = { key, operation: createRefund.name, parameters: {}, tenantId, paymentId }
-  const refund = { ...refunding, refundId: randomUUIDv7(), details: detailsOfRefund(rest) }
+  const refund = { ...refunding, refundId: randomUUIDv7(), details: { ...rest } }
   await reserve(engine, refund, insertRefunds, 'refund.created')
   return 'pending'
 }

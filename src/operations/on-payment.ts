@@ -1,10 +1,6 @@
 // Marks the payment of an operation when the engine cannot continue by itself. All operations on a
 // payment share these functions. Every update names the status that it leaves.
-import {
-  changePayment,
-  markProcessingAgain,
-  resumePayment,
-} from '../db/payments/payment-changes.ts'
+import { changePayment, markProcessingAgain, resumePayment } from '../db/payments/payments.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
 import type { StartStatus } from '../domain/payments/payment-status.ts'
 import { withStatus, type Payment, type PaymentChange } from '../domain/payments/payment.ts'

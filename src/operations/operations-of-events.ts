@@ -1,11 +1,10 @@
 // Starts the operation that an event of the provider asks for, and pursues it: the event acts as the
 // client of the operation.
 import { hash, randomUUIDv7 } from 'node:crypto'
-import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
-import type { Intent } from '../db/idempotency/intent.ts'
+import type { IdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
+import type { Intent, WriteResources } from '../db/idempotency/intent.ts'
 import { IntentRefusedError, reserveIntent } from '../db/idempotency/intents.ts'
-import type { WriteResources } from '../db/idempotency/resources.ts'
-import { StaleResourceError } from '../db/payments/stale-resource.ts'
+import { StaleResourceError } from '../db/payments/payments.ts'
 import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
 import { isFinal } from '../domain/payments/payment-status.ts'

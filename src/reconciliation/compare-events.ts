@@ -4,7 +4,7 @@ import {
   listUnmatchedEvents,
   requeueStaleEvents,
   type UnmatchedEvent,
-} from '../db/events/stale-provider-events.ts'
+} from '../db/events/provider-events.ts'
 import { recordCompared, notComparedAmong } from '../db/reconciliation/reconciliation-progress.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
 import { judgePage } from './compare-payments.ts'

@@ -1,7 +1,7 @@
 // Posts the provider's fees to the ledger. Only the provider's balance tells them, which a
 // reconciliation reads: the answer to a capture has no fee, and even the movement of an asynchronous
 // capture can be missing for an hour.
-import { insertProviderFeesIfNew, type NewProviderFee } from '../db/ledger/provider-fees.ts'
+import { insertProviderFeesIfNew, type NewProviderFee } from '../db/ledger/ledger.ts'
 import type { LedgerMovement } from '../db/ledger/ledger-movements.ts'
 import { postingOfProviderFee } from '../domain/ledger/ledger.ts'
 import type { ProviderMovement } from '../provider/payment-provider.ts'

@@ -1,5 +1,5 @@
 // Decides whether a call counts as not executed, after a look-up that did not find it.
-import type { PhaseName } from '../db/operations/unknown-outcome-findings.ts'
+import type { PhaseName } from '../db/operations/sweeper.ts'
 import type { DueCheck } from '../db/operations/unknown-outcomes.ts'
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/verdict.ts'

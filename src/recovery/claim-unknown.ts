@@ -1,14 +1,11 @@
 // Claims an operation whose outcome is unknown, to record what was found, or marks it as failed when its
 // call counts as not executed. Both act only if it has not changed since it was seen.
+import type { Fence } from '../db/operations/fence.ts'
 import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { inTenant } from '../db/connection/transaction.ts'
-import {
-  claimIfUnknown,
-  giveBackInDoubtIfOwner,
-  type UnknownRef,
-} from '../db/operations/unknown-outcomes.ts'
+import { claimIfUnknown, giveBackInDoubtIfOwner } from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
 import { retentionOf, type KeyRetention } from '../domain/idempotency/retention.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
@@ -26,7 +23,7 @@ export interface ResolverParts extends Pick<Engine, 'operations'> {
 export async function claimUnknown(
   tx: Transaction,
   engine: ResolverParts,
-  seen: UnknownRef,
+  seen: Fence,
 ): Promise<Claim | undefined> {
   const claim = await claimIfUnknown(tx, seen, engine.settings.LEASE_MS)
   if (claim === undefined) return undefined
@@ -47,7 +44,7 @@ export async function claimUnknown(
  */
 export async function markAbsent(
   engine: ResolverParts & Pick<Engine, 'store'>,
-  seen: UnknownRef,
+  seen: Fence,
   reason: string,
   options: {
     readonly runs?: readonly PhaseRun[]

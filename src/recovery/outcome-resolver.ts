@@ -5,11 +5,9 @@ import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { findProviderPaymentIds } from '../db/events/provider-events.ts'
 import { inTenant } from '../db/connection/transaction.ts'
 import {
+  claimDueChecks,
   closeFindingsOfIdle,
   openFindingsOfStuck,
-} from '../db/operations/unknown-outcome-findings.ts'
-import {
-  claimDueChecks,
   postponeCheckIfUnknown,
   type DueCheck,
 } from '../db/operations/unknown-outcomes.ts'

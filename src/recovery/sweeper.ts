@@ -7,7 +7,7 @@ import {
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-  type LocalPhase,
+  type PhaseName,
   type RepeatRule,
 } from '../db/operations/sweeper.ts'
 import { isStoreUnavailable } from '../db/connection/store-errors.ts'
@@ -87,7 +87,7 @@ interface RuleParts extends Pick<Engine, 'operations'> {
   readonly settings: Pick<EngineSettings, 'PROVIDER_KEY_WINDOW_SECONDS' | 'JOB_RETRY_LIMIT'>
 }
 
-function localPhasesOf(operations: Operations): LocalPhase[] {
+function localPhasesOf(operations: Operations): PhaseName[] {
   return operations.flatMap(({ name, phases }) =>
     Object.entries(phases)
       .filter(([, phase]) => phase.call === undefined)

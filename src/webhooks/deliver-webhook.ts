@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { WebhookJob } from '../db/queue/queues.ts'
-import { claimTestIfHalfOpen } from '../db/webhooks/endpoint-health.ts'
+import { claimTestIfHalfOpen } from '../db/webhooks/webhook-endpoints.ts'
 import {
   failIfDue,
   findDueDelivery,

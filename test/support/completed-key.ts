@@ -1,6 +1,6 @@
 // A completed idempotency key, as the database returns it.
 import { randomUUID } from 'node:crypto'
-import type { IdempotencyKey } from '../../src/db/idempotency/idempotency-key-rows.ts'
+import type { IdempotencyKey } from '../../src/db/idempotency/idempotency-keys.ts'
 
 /** It expires in a day. */
 export function completedKey(fields: Partial<IdempotencyKey> = {}): IdempotencyKey {

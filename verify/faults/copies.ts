@@ -1,8 +1,10 @@
 // The scenarios with copies of answers in Redis: a payment that is replayed from a copy, and a copy whose
 // response is dropped and whose API key is revoked. Every answer must be the one of PostgreSQL.
 import { inTransaction } from '../../src/db/connection/transaction.ts'
-import { advanceAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
-import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
+import {
+  advanceAnswerEpoch,
+  dropResponseIfCompleted,
+} from '../../src/db/idempotency/dropped-responses.ts'
 import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
 import type { Answer, Operation } from '../simulate/history.ts'
 import { COPIED } from './case.ts'

@@ -3,7 +3,7 @@
 import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
 import { readPage } from '../../src/db/connection/pages.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
-import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
+import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/dropped-responses.ts'
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../src/db/operators/database-facts.ts'

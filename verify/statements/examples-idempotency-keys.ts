@@ -1,20 +1,18 @@
 // Examples of the statements on idempotency keys.
 import { hash } from 'node:crypto'
 import * as cancellations from '../../src/db/idempotency/cancellations.ts'
-import { countActiveKeys, countStoredKeys } from '../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
 import * as idempotencyKeys from '../../src/db/idempotency/idempotency-keys.ts'
-import { findSecondsUntilStart } from '../../src/db/idempotency/retry-start.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
 import * as keyExpiry from '../../src/db/idempotency/key-expiry.ts'
 import { addReplays, listReplays } from '../../src/db/idempotency/key-replays.ts'
 import * as keyTombstones from '../../src/db/idempotency/key-tombstones.ts'
 import { doOnce } from '../../src/db/idempotency/local-operations.ts'
 import { releaseKeys } from '../../src/db/idempotency/reserve-keys.ts'
-import { noResource } from '../../src/db/idempotency/resources.ts'
+import { noResource } from '../../src/db/idempotency/intent.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
-import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
+import { insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
 import { example, type Example, WRITTEN } from './example.ts'
 import {
   dispute,
@@ -53,7 +51,7 @@ const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute
 const refundIntent = {
   ...intent,
   refundId: ID,
-  details: detailsOfRefund({ amountMinor: 500, reason: null, reference: null, metadata: {} }),
+  details: { amountMinor: 500, reason: null, reference: null, metadata: {} },
 }
 const paymentIntent = {
   ...intent,
@@ -65,8 +63,8 @@ const reserved = { ...localReservation, tenant_id: ID, job_id: ID }
 const tombstone = { key_hash: hash('sha256', KEY, 'buffer'), expired_at: NOW.toISOString() }
 
 export const idempotencyExamples: readonly Example[] = [
-  example(countActiveKeys, [ID, LIMIT]),
-  example(countStoredKeys, [ID, LIMIT]),
+  example(idempotencyKeys.countActiveKeys, [ID, LIMIT]),
+  example(idempotencyKeys.countStoredKeys, [ID, LIMIT]),
   example(dropResponseIfCompleted, [overview, 'ietf']),
   example(
     reserveEach,
@@ -110,7 +108,7 @@ export const idempotencyExamples: readonly Example[] = [
   example(addReplays, [[replayCount]], [[{ id: replayCount.id }]]),
   example(listReplays, [ID, [ID]]),
   example(idempotencyKeys.findIdle, [[REF]]),
-  example(findSecondsUntilStart, [REF], [[{ job: ID }]]),
+  example(idempotencyKeys.findSecondsUntilStart, [REF], [[{ job: ID }]]),
   example(idempotencyKeys.reopenIfFailed, [REF, TRACEPARENT], [[queued]]),
   example(cancellations.cancelIfNotBegun, [
     REF,
@@ -130,17 +128,20 @@ export const idempotencyExamples: readonly Example[] = [
   example(
     keyExpiry.insertTombstones,
     [{ limit: LIMIT }],
-    [[{ ...reserved, expired_at: NOW.toISOString() }]],
+    [[{ ...reserved, ...REF, expired_at: NOW.toISOString() }]],
   ),
   example(
     keyExpiry.deleteIfTombstoned,
     [{ limit: LIMIT, statementTimeoutMs: 5_000 }],
-    [[{ ...reserved, expires_in_seconds: -60 }], [{ ...tombstone, buried_in_seconds: -30 }]],
+    [
+      [{ ...reserved, ...REF, expires_in_seconds: -60 }],
+      [{ ...tombstone, buried_in_seconds: -30 }],
+    ],
   ),
   example(keyExpiry.timeOutIfAbandoned, [RESPONSE, BY_OPERATION]),
   example(keyExpiry.completeIfOvertaken, [RESPONSE, BY_OPERATION]),
   example(keyExpiry.keepIfPartlyExecuted, [BY_OPERATION], [[{ ...REF, paymentId: ID }]]),
-  example(keyTombstones.findTombstones, [ID, [KEY]]),
+  example(keyTombstones.findTombstones, [ID, [{ key: KEY }]]),
   example(keyTombstones.findTombstone, [ID, KEY]),
   example(keyTombstones.deleteOldTombstones, [BATCH]),
   example(

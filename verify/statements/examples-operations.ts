@@ -6,7 +6,6 @@ import type { Writes } from '../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import * as sweeper from '../../src/db/operations/sweeper.ts'
-import * as unknownOutcomeFindings from '../../src/db/operations/unknown-outcome-findings.ts'
 import * as unknownOutcomes from '../../src/db/operations/unknown-outcomes.ts'
 import { writesOfDispute } from '../../src/domain/payments/dispute-changes.ts'
 import { reminderOf } from '../../src/domain/events/provider-event.ts'
@@ -117,7 +116,7 @@ export const operationExamples: readonly Example[] = [
   ),
   example(unknownOutcomes.claimDueChecks, [CHECK_DELAYS_SECONDS, LIMIT], [[REF], [REF]]),
   example(unknownOutcomes.postponeCheckIfUnknown, [claim, 5]),
-  example(unknownOutcomeFindings.openFindingsOfStuck, [
+  example(unknownOutcomes.openFindingsOfStuck, [
     {
       lastDelaySeconds: 60,
       unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
@@ -125,11 +124,7 @@ export const operationExamples: readonly Example[] = [
       afterMs: 30_000,
     },
   ]),
-  example(
-    unknownOutcomeFindings.closeFindingsOfIdle,
-    [],
-    [[FINDING], [{ id: ID, status: 'completed' }]],
-  ),
+  example(unknownOutcomes.closeFindingsOfIdle, [], [[FINDING], [{ id: ID, status: 'completed' }]]),
   example(unknownOutcomes.requestCheckOfPayment, [
     { tenantId: ID, paymentId: ID },
     { seconds: 60, mostSeconds: 600 },

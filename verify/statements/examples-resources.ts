@@ -4,19 +4,13 @@ import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../src/db/encrypt
 import { encryptionKeys } from '../../src/config-formats.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import * as providerEvents from '../../src/db/events/provider-events.ts'
-import * as staleProviderEvents from '../../src/db/events/stale-provider-events.ts'
-import { insertPostings } from '../../src/db/ledger/ledger.ts'
-import { insertProviderFeesIfNew } from '../../src/db/ledger/provider-fees.ts'
-import { announceEarlyFraudWarning } from '../../src/db/events/early-fraud-warnings.ts'
+import { insertPostings, insertProviderFeesIfNew } from '../../src/db/ledger/ledger.ts'
 import * as ledgerMovements from '../../src/db/ledger/ledger-movements.ts'
 import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
-import * as paymentChanges from '../../src/db/payments/payment-changes.ts'
-import { findPayment, listPayments } from '../../src/db/payments/payments.ts'
-import { findUserOfReference } from '../../src/db/payments/references.ts'
-import { changeRefund, updateRefund } from '../../src/db/payments/refund-changes.ts'
-import { findRefund, findUnreturned, listRefunds } from '../../src/db/payments/refunds.ts'
+import * as payments from '../../src/db/payments/payments.ts'
+import * as refunds from '../../src/db/payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../../src/db/queue/queues.ts'
 import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
@@ -65,17 +59,13 @@ export const eventExamples: readonly Example[] = [
   example(providerEvents.closeProviderEventIfPending, [providerEvent, 'applied']),
   example(providerEvents.findRefundOfObject, [payment, 're_1']),
   example(
-    announceEarlyFraudWarning,
+    providerEvents.announceEarlyFraudWarning,
     [payment, { provider: PROVIDER, objectId: 'issfr_1' }],
     [...WRITTEN, [paymentRow], ...WITH_DELIVERY],
   ),
   example(providerEvents.findProviderPaymentIds, [payment]),
-  example(
-    staleProviderEvents.requeueStaleEvents,
-    [PROVIDER, REMINDER],
-    [[{ id: ID, tenantId: ID }]],
-  ),
-  example(staleProviderEvents.listUnmatchedEvents, [
+  example(providerEvents.requeueStaleEvents, [PROVIDER, REMINDER], [[{ id: ID, tenantId: ID }]]),
+  example(providerEvents.listUnmatchedEvents, [
     { provider: PROVIDER, ...WINDOW },
     { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
   ]),
@@ -107,16 +97,18 @@ export const ledgerExamples: readonly Example[] = [
 ]
 
 export const paymentExamples: readonly Example[] = [
-  example(findPayment, [ID, ID]),
-  example(listPayments, [ID, { reference: 'order-1042' }, PAGE]),
-  example(findUserOfReference, [{ tenantId: ID, kind: 'payment', reference: 'order-1042' }]),
+  example(payments.findPayment, [ID, ID]),
+  example(payments.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
+  example(payments.findUserOfReference, [
+    { tenantId: ID, kind: 'payment', reference: 'order-1042' },
+  ]),
   example(
-    paymentChanges.changePayment,
+    payments.changePayment,
     [payment, { status: 'unknown' }, KEY],
     [[paymentRow], ...WITH_DELIVERY],
   ),
   example(
-    paymentChanges.updatePayment,
+    payments.updatePayment,
     [paymentAfter(payment, { status: 'unknown' }), KEY],
     [[paymentRow]],
   ),
@@ -126,17 +118,17 @@ export const paymentExamples: readonly Example[] = [
     [[DUE], [HOLD], [paymentRow], ...WITH_DELIVERY],
   ),
   example(lookIfExpired, [{ limit: LIMIT }], [[DUE], [HOLD], [queuedEvent]]),
-  example(paymentChanges.resumePayment, [payment, KEY], [[], [paymentRow], ...WITH_DELIVERY]),
-  example(findRefund, [ID, ID]),
-  example(findUnreturned, [payment], [[{ leftMinor: 0, isRefunding: false }]]),
-  example(listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
+  example(payments.resumePayment, [payment, KEY], [[], [paymentRow], ...WITH_DELIVERY]),
+  example(refunds.findRefund, [ID, ID]),
+  example(refunds.findUnreturned, [payment], [[{ leftMinor: 0, isRefunding: false }]]),
+  example(refunds.listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
   example(
-    changeRefund,
+    refunds.changeRefund,
     [refund, { status: 'unknown' }, KEY],
     [[refundRow], ...WRITTEN, ...WITH_DELIVERY],
   ),
   example(
-    updateRefund,
+    refunds.updateRefund,
     [refundAfter(refund, { status: 'unknown' }), KEY],
     [[refundRow], ...WRITTEN],
   ),

@@ -5,7 +5,6 @@ import { createSharedCount } from '../../src/db/tenants/rate-limits.ts'
 import * as tenants from '../../src/db/tenants/tenants.ts'
 import { announceEndedKeys } from '../../src/db/connection/notifications.ts'
 import * as writeEvents from '../../src/db/events/write-events.ts'
-import * as endpointHealth from '../../src/db/webhooks/endpoint-health.ts'
 import * as webhookAttempts from '../../src/db/webhooks/webhook-attempts.ts'
 import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
 import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
@@ -70,11 +69,11 @@ export const webhookExamples: readonly Example[] = [
     [[{ id: ID }], [writtenEvent]],
   ),
   example(
-    endpointHealth.judgeEndpoint,
+    webhookEndpoints.judgeEndpoint,
     [REF, { ...attempt, verdict: 'failed' }],
     [[{ failures: FAILURES_TO_OPEN - 1, isFailing: false }]],
   ),
-  example(endpointHealth.endPause, [REF]),
+  example(webhookEndpoints.endPause, [REF]),
   example(webhookAttempts.findDueDelivery, [webhookJob]),
   example(
     webhookAttempts.recordAttemptIfDue,
@@ -86,7 +85,7 @@ export const webhookExamples: readonly Example[] = [
     [webhookJob, { ...attempt, verdict: 'succeeded' }],
     [[DELIVERY]],
   ),
-  example(endpointHealth.claimTestIfHalfOpen, [webhookJob, ID, 20]),
+  example(webhookEndpoints.claimTestIfHalfOpen, [webhookJob, ID, 20]),
   example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED], [DELIVERY]]),
   example(webhookAttempts.failIfDue, [webhookJob]),
   example(webhookDeliveries.findDelivery, [ID, ID]),

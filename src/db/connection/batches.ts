@@ -5,8 +5,13 @@
 /**
  * Runs several requests in one transaction, and returns their results in the same order. It must be
  * safe to repeat after a lost acknowledgment.
+ *
+ * @param context of the first request, such as its pool.
  */
-export type RunBatch<Request, Result> = (requests: readonly Request[]) => Promise<readonly Result[]>
+export type RunBatch<Request, Result, Context = void> = (
+  requests: readonly Request[],
+  context: Context,
+) => Promise<readonly Result[]>
 
 export interface BatchLimits {
   readonly size: number
@@ -24,14 +29,15 @@ const LIMITS: BatchLimits = { size: 64, patienceMs: 25 }
 const SIBLINGS_LEAST = 4
 const COLLECT_MS = 8
 
-interface Waiting<Request, Result> {
+interface Waiting<Request, Result, Context> {
   readonly request: Request
+  readonly context: Context
   readonly resolve: (result: Result | Promise<Result>) => void
 }
 
-export interface BatchOptions<Request> {
+export interface BatchOptions<Request, Context = void> {
   /** Names the requests that may share a batch; by default all may. */
-  readonly groupOf?: ((request: Request) => string) | undefined
+  readonly groupOf?: ((request: Request, context: Context) => string) | undefined
   /** Names what only one request of a batch may be about. Another one is run alone, beside it. */
   readonly subjectOf?: ((request: Request) => string) | undefined
   /**
@@ -43,8 +49,8 @@ export interface BatchOptions<Request> {
 }
 
 /** The requests that may share a batch. */
-interface Group<Request, Result> {
-  readonly waiting: Waiting<Request, Result>[]
+interface Group<Request, Result, Context> {
+  readonly waiting: Waiting<Request, Result, Context>[]
   /** Whether a batch is under way that the next one waits for. */
   isHeldBack: boolean
   /** Ends the wait for siblings. */
@@ -52,18 +58,18 @@ interface Group<Request, Result> {
 }
 
 /** Returns a function that runs a request in a batch. */
-export function createBatches<Request, Result>(
-  run: RunBatch<Request, Result>,
+export function createBatches<Request, Result, Context = void>(
+  run: RunBatch<Request, Result, Context>,
   {
     groupOf = () => '',
     subjectOf,
     limits = LIMITS,
     siblings = () => 0,
-  }: BatchOptions<Request> = {},
-): (request: Request) => Promise<Result> {
-  const groups = new Map<string, Group<Request, Result>>()
+  }: BatchOptions<Request, Context> = {},
+): (request: Request, context: Context) => Promise<Result> {
+  const groups = new Map<string, Group<Request, Result, Context>>()
 
-  const startNext = (name: string, group: Group<Request, Result>): void => {
+  const startNext = (name: string, group: Group<Request, Result, Context>): void => {
     const [first] = group.waiting
     if (group.isHeldBack || first === undefined) return
     const expected = siblings(first.request)
@@ -72,7 +78,7 @@ export function createBatches<Request, Result>(
     else group.collecting ??= setTimeout(() => start(name, group), COLLECT_MS)
   }
 
-  const start = (name: string, group: Group<Request, Result>): void => {
+  const start = (name: string, group: Group<Request, Result, Context>): void => {
     clearTimeout(group.collecting)
     group.collecting = undefined
     group.isHeldBack = true
@@ -87,26 +93,26 @@ export function createBatches<Request, Result>(
     }
     const timer = setTimeout(end, limits.patienceMs)
     const { members, apart } = separate(group.waiting.splice(0, limits.size), subjectOf)
-    for (const { request, resolve } of apart) resolve(runAlone(run, request))
+    for (const member of apart) member.resolve(runAlone(run, member))
     void runBatch(run, members).then(end)
   }
 
-  return (request) =>
+  return (request, context) =>
     new Promise((resolve) => {
-      const name = groupOf(request)
+      const name = groupOf(request, context)
       const group = groups.get(name) ?? { waiting: [], isHeldBack: false }
       groups.set(name, group)
-      group.waiting.push({ request, resolve })
+      group.waiting.push({ request, context, resolve })
       // After the other sockets that have become readable meanwhile.
       setImmediate(() => startNext(name, group))
     })
 }
 
 /** The first request about each subject, and the others. */
-function separate<Request, Result>(
-  waiting: readonly Waiting<Request, Result>[],
-  subjectOf: BatchOptions<Request>['subjectOf'],
-) {
+function separate<Request, Member extends { readonly request: Request }>(
+  waiting: readonly Member[],
+  subjectOf: ((request: Request) => string) | undefined,
+): { members: readonly Member[]; apart: readonly Member[] } {
   if (subjectOf === undefined) return { members: waiting, apart: [] }
   const subjects = [...Map.groupBy(waiting, ({ request }) => subjectOf(request)).values()]
   return {
@@ -116,25 +122,28 @@ function separate<Request, Result>(
 }
 
 /** Resolves when the batch has ended. Its members may still be tried singly then. */
-async function runBatch<Request, Result>(
-  run: RunBatch<Request, Result>,
-  members: readonly Waiting<Request, Result>[],
+async function runBatch<Request, Result, Context>(
+  run: RunBatch<Request, Result, Context>,
+  members: readonly Waiting<Request, Result, Context>[],
 ): Promise<void> {
+  const [first] = members
+  if (first === undefined) return
   try {
-    const results = await run(members.map(({ request }) => request))
+    const requests = members.map(({ request }) => request)
+    const results = await run(requests, first.context)
     members.forEach(({ resolve }, index) => resolve(results[index] as Result))
   } catch (error) {
     const isAlone = members.length === 1
-    for (const { request, resolve } of members) {
-      resolve(isAlone ? Promise.reject(error) : runAlone(run, request))
+    for (const member of members) {
+      member.resolve(isAlone ? Promise.reject(error) : runAlone(run, member))
     }
   }
 }
 
-async function runAlone<Request, Result>(
-  run: RunBatch<Request, Result>,
-  request: Request,
+async function runAlone<Request, Result, Context>(
+  run: RunBatch<Request, Result, Context>,
+  { request, context }: Waiting<Request, Result, Context>,
 ): Promise<Result> {
-  const [result] = await run([request])
+  const [result] = await run([request], context)
   return result as Result
 }

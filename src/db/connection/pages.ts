@@ -4,7 +4,7 @@
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { NO_TENANT } from './ids.ts'
 import { recordsOf } from './records.ts'
-import { together } from './transaction.ts'
+import { inTenant, together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
@@ -73,6 +73,27 @@ export async function readPage<Row extends object, Item>(
   const [rows, isCursorKnown] = await together([readRows(), hasEntry(sql, cursors, cursor)])
   if (!isCursorKnown) return undefined
   return toPage(fromRow ? rows.map(fromRow) : recordsOf<Item>(rows), request)
+}
+
+/** Reads a page of a list of one tenant. */
+export function listOf<Row extends object, Item>(
+  sql: Sql,
+  tenantId: string,
+  list: List<Row, Item>,
+  request: PageRequest,
+): Promise<Page<Item> | undefined> {
+  return inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+}
+
+/** Conditions, each with its `and`, that columns have these values. An absent one matches every row. */
+export function matching(
+  sql: Sql | Transaction,
+  values: Readonly<Record<string, string | undefined>>,
+): Fragment {
+  const conditions = Object.entries(values).map(([column, value]) =>
+    value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`,
+  )
+  return sql`${conditions}`
 }
 
 /**

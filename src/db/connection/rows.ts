@@ -1,7 +1,60 @@
-// Builds the rows of an insert: the columns that the rows name, and their values.
+// Rows and objects: `tenant_id` of a row is `tenantId` of an object, and a moment, which is text in a row,
+// is a date.
 import type { Fragment, Transaction } from './client.ts'
+import { together } from './transaction.ts'
 
-/** A row by the names of its columns. A value may be an object, for a `jsonb` column, or an expression. */
+/** The object of a row, or of a part of one. */
+export type ObjectOf<Row> = {
+  readonly [Name in keyof Row as MemberOf<Name>]: Name extends MomentName
+    ? Date | Exclude<Row[Name], string>
+    : Row[Name]
+}
+
+type MemberOf<Name> = Name extends `${infer First}_${infer Others}`
+  ? `${First}${Capitalize<MemberOf<Others> & string>}`
+  : Name
+
+type MomentName = `${string}_${'at' | 'before' | 'since' | 'until'}`
+
+const MOMENT = /_(?:at|before|since|until)$/
+
+export function objectOf<Row extends object>(row: Row): ObjectOf<Row> {
+  const object: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(row) as [string, unknown][]) {
+    const isMoment = MOMENT.test(name) && (value ?? null) !== null
+    object[memberOf(name)] = isMoment ? new Date(value as string) : value
+  }
+  return object as ObjectOf<Row>
+}
+
+const members = new Map<string, string>()
+const columns = new Map<string, string>()
+
+const memberOf = (column: string): string =>
+  members.get(column) ??
+  remember(
+    members,
+    column,
+    column.replaceAll(/_[a-z]/g, (text) => text.slice(1).toUpperCase()),
+  )
+
+const columnOf = (member: string): string =>
+  columns.get(member) ??
+  remember(
+    columns,
+    member,
+    member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  )
+
+function remember(names: Map<string, string>, name: string, other: string): string {
+  names.set(name, other)
+  return other
+}
+
+/**
+ * A row by the names of its columns, or of its members. A value may be an object, for a `jsonb` column, or
+ * an expression.
+ */
 export type NewRow = Readonly<Record<string, unknown>>
 
 /**
@@ -14,7 +67,7 @@ export function rowsOf(tx: Transaction, rows: readonly NewRow[]): Fragment {
 }
 
 function withParameters(row: NewRow): Record<string, unknown> {
-  const entries = Object.entries(row).map(([column, value]) => [column, parameterOf(value)])
+  const entries = Object.entries(row).map(([name, value]) => [columnOf(name), parameterOf(value)])
   return Object.fromEntries(entries) as Record<string, unknown>
 }
 
@@ -29,12 +82,19 @@ const isFragment = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'then' in value
 
 /** The rows of each tenant, in one order for all processes, so that their changes do not deadlock. */
-export function ofEachTenant<Row>(
+export function ofEachTenant<Row extends { readonly tenantId: string }>(
   rows: readonly Row[],
-  tenantOf: (row: Row) => string,
 ): [tenantId: string, rows: Row[]][] {
-  const ofTenants = [...Map.groupBy(rows, tenantOf)]
+  const ofTenants = [...Map.groupBy(rows, ({ tenantId }) => tenantId)]
   return ofTenants.toSorted(([one], [other]) => (one < other ? -1 : 1))
+}
+
+/** Runs statements about the rows of each tenant, which leave together. */
+export function forEachTenant<Row extends { readonly tenantId: string }, Result>(
+  rows: readonly Row[],
+  run: (tenantId: string, rows: readonly Row[]) => Promise<Result>,
+): Promise<Result[]> {
+  return together(ofEachTenant(rows).map(([tenantId, own]) => run(tenantId, own)))
 }
 
 /** The format of `bytea` in JSON. */

@@ -1,11 +1,12 @@
 // Reads events. write-events.ts writes them.
 import type { Event } from '../../domain/events/event.ts'
 import type { Sql } from '../connection/client.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
+import { objectOf } from '../connection/rows.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { asTenant, inTenant } from '../connection/transaction.ts'
+import { asTenant } from '../connection/transaction.ts'
 import type { events } from '../schema/events.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
@@ -18,35 +19,22 @@ type EventEndpointRow = Pick<
   'id' | 'description' | 'status' | 'disabled_reason' | 'failing_since'
 >
 
-export function eventFromRow(row: EventRow): Event {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    type: row.type,
-    subject: subjectFromRow(row),
-    idempotencyKey: row.idempotency_key,
-    createdAt: new Date(row.created_at),
-  }
-}
+export const eventFromRow = ({ object, ...row }: EventRow): Event => ({
+  ...objectOf(row),
+  subject: subjectOf(row, object),
+})
 
-function subjectFromRow(row: EventRow): Event['subject'] {
-  const { object, refund_id, dispute_id, endpoint_id } = row
-  if (endpoint_id !== null) return endpointFromObject(object as EventEndpointRow)
-  if (dispute_id !== null) return { kind: 'dispute', dispute: disputeFromRow(object as DisputeRow) }
-  if (refund_id !== null) return { kind: 'refund', refund: refundFromRow(object as RefundRow) }
+function subjectOf(row: Omit<EventRow, 'object'>, object: EventRow['object']): Event['subject'] {
+  if (row.endpoint_id !== null) {
+    return { kind: 'webhook_endpoint', endpoint: objectOf(object as EventEndpointRow) }
+  }
+  if (row.dispute_id !== null) {
+    return { kind: 'dispute', dispute: disputeFromRow(object as DisputeRow) }
+  }
+  if (row.refund_id !== null) return { kind: 'refund', refund: refundFromRow(object as RefundRow) }
   return { kind: 'payment', payment: paymentFromRow(object as PaymentRow) }
 }
 
-function endpointFromObject(object: EventEndpointRow): Event['subject'] {
-  const { id, description, status, disabled_reason: disabledReason, failing_since } = object
-  const failingSince = failing_since === null ? null : new Date(failing_since)
-  return {
-    kind: 'webhook_endpoint',
-    endpoint: { id, description, status, disabledReason, failingSince },
-  }
-}
-
-/** Finds an event of a tenant. */
 export async function findEvent(
   sql: Sql,
   tenantId: string,
@@ -71,17 +59,12 @@ export async function listEvents(
   { type, paymentId }: EventFilters,
   request: PageRequest,
 ): Promise<Page<Event> | undefined> {
-  const entries = sql`from events where tenant_id = ${tenantId}`
-  const filters = sql`
-      ${type === undefined ? sql`` : sql`and type = ${type}`}
-      ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
-  `
-  const columns = sql`to_jsonb(events) as event`
-  const ordered = { table: 'events', tenantId } as const
-  const list = { columns, entries, filters, fromRow: eventFromColumn, ordered }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
-}
-
-function eventFromColumn({ event }: { event: EventRow }): Event {
-  return eventFromRow(event)
+  const list = {
+    columns: sql`to_jsonb(events) as event`,
+    entries: sql`from events where tenant_id = ${tenantId}`,
+    filters: matching(sql, { type, payment_id: paymentId }),
+    fromRow: ({ event }: { event: EventRow }) => eventFromRow(event),
+    ordered: { table: 'events', tenantId },
+  } as const
+  return await listOf(sql, tenantId, list, request)
 }

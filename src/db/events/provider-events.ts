@@ -1,5 +1,7 @@
 // Stores and reads the provider's events. One transaction stores an event and its job, so that an
-// acknowledged event is always applied.
+// acknowledged event is always applied. And those that were left behind: those whose job was lost, and those
+// that match no payment of ours.
+import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 import type {
   ProviderEvent,
   ProviderEventRef,
@@ -9,38 +11,19 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { rowsOf } from '../connection/rows.ts'
-import { asService, asTenant, inService } from '../connection/transaction.ts'
+import { objectOf, rowsOf } from '../connection/rows.ts'
+import { asService, asTenant, inService, inTenant } from '../connection/transaction.ts'
 import { addJobs, providerEventJob, type EventOfJob } from '../queue/jobs.ts'
-import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
+import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
 import type { providerEvents } from '../schema/provider-events.ts'
 import type { RowOf } from '../schema/row-of.ts'
+import { writePaymentEvents } from './write-events.ts'
 
 /** An event in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
   readonly status: ProviderEventStatus
   /** How long ago it was stored, in seconds by the database's clock. */
   readonly ageSeconds: number
-}
-
-type ProviderEventRow = Omit<RowOf<typeof providerEvents>, 'received_at' | 'settled_at'> & {
-  readonly age_seconds: number
-}
-
-function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
-  const { tenant_id: tenantId, payment_id: paymentId } = row
-  return {
-    provider: row.provider,
-    id: row.id,
-    type: row.type,
-    about: row.about,
-    objectId: row.object_id,
-    providerPaymentId: row.provider_payment_id,
-    subject: tenantId === null || paymentId === null ? null : { tenantId, paymentId },
-    status: row.status,
-    occurredAt: new Date(row.occurred_at),
-    ageSeconds: row.age_seconds,
-  }
 }
 
 /**
@@ -67,11 +50,11 @@ export async function addProviderEvents(
     id: event.id,
     type: event.type,
     about: event.about,
-    object_id: event.objectId,
-    provider_payment_id: event.providerPaymentId,
-    tenant_id: event.subject?.tenantId ?? null,
-    payment_id: event.subject?.paymentId ?? null,
-    occurred_at: event.occurredAt.toISOString(),
+    objectId: event.objectId,
+    providerPaymentId: event.providerPaymentId,
+    tenantId: event.subject?.tenantId,
+    paymentId: event.subject?.paymentId,
+    occurredAt: event.occurredAt,
   }))
   const stored = await tx<EventOfJob[]>`
     insert into provider_events ${rowsOf(tx, rows)}
@@ -86,19 +69,22 @@ export async function addProviderEvents(
   return stored.length > 0
 }
 
-/** Finds an event in the inbox. */
 export async function findProviderEvent(
   sql: Sql,
   { provider, id }: ProviderEventRef,
 ): Promise<StoredProviderEvent | undefined> {
-  const [row] = await asService(sql)<ProviderEventRow[]>`
+  type Row = Omit<RowOf<typeof providerEvents>, 'received_at' | 'settled_at'>
+  const [row] = await asService(sql)<(Row & { readonly age_seconds: number })[]>`
     select
       provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, status,
       occurred_at, extract(epoch from now() - received_at)::float8 as age_seconds
     from provider_events
     where provider = ${provider} and id = ${id}
   `
-  return row && eventFromRow(row)
+  if (row === undefined) return undefined
+  const { tenantId, paymentId, ...event } = objectOf(row)
+  const subject = tenantId === null || paymentId === null ? null : { tenantId, paymentId }
+  return { ...event, subject }
 }
 
 /** Records which payment an event is about, if the event itself did not name one. */
@@ -152,8 +138,8 @@ export async function findRefundOfObject(
   { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
   objectId: string,
 ): Promise<Refund | undefined> {
-  const [row] = await asTenant(sql, tenantId)<{ refund: RefundRow }[]>`
-    select to_jsonb(refunds) as refund from refunds
+  const [row] = await asTenant(sql, tenantId)<RefundRow[]>`
+    select * from refunds
     where tenant_id = ${tenantId} and payment_id = ${paymentId}
       and (
         provider_refund_id = ${objectId}
@@ -162,5 +148,88 @@ export async function findRefundOfObject(
     order by provider_refund_id nulls last
     limit 1
   `
-  return row && refundFromRow(row.refund)
+  return row && refundFromRow(row)
+}
+
+/**
+ * Inserts the event `payment.early_fraud_warning`. The provider sends several events about a warning.
+ * An internal event of the inbox, with an id made from the warning, lets one of them announce it.
+ * Returns whether this call did.
+ */
+export async function announceEarlyFraudWarning(
+  sql: Sql,
+  { tenantId, id: paymentId, providerPaymentId }: Payment,
+  { provider, objectId }: Pick<ProviderEvent, 'provider' | 'objectId'>,
+): Promise<boolean> {
+  return await inTenant(sql, tenantId, async (tx) => {
+    const id = `warning_${objectId}`
+    const subject = { tenantId, paymentId, providerPaymentId, objectId }
+    const kind = { type: 'warning', about: 'early_fraud_warning', status: 'applied' }
+    const times = { occurredAt: tx`now()`, settledAt: tx`now()` }
+    const { count } = await tx`
+      insert into provider_events ${rowsOf(tx, [{ provider, id, ...subject, ...kind, ...times }])}
+      on conflict (provider, id) do nothing
+    `
+    if (count === 1) await writePaymentEvents(tx, tenantId, [paymentId], EARLY_FRAUD_WARNING)
+    return count === 1
+  })
+}
+
+const STALE_AFTER = '1 hour'
+
+/** The number of events that one statement handles. */
+const BATCH = 500
+
+/**
+ * Requeues events that are pending for an hour and have no job. Reminders are left alone: they
+ * expire by themselves. Returns the number of requeued events.
+ */
+export async function requeueStaleEvents(
+  sql: Sql,
+  provider: string,
+  reminder: string,
+): Promise<number> {
+  return await inService(sql, async (tx) => {
+    const stale = await tx<{ id: string; tenantId: string | null }[]>`
+      select id, tenant_id as "tenantId" from provider_events as event
+      where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
+        and provider = ${provider} and type <> ${reminder}
+        and not exists (
+          select from ${tx(JOB_SCHEMA)}.job
+          where name in (${PROVIDER_EVENTS_QUEUE}, ${REMINDERS_QUEUE})
+            and state in ('created', 'retry', 'active')
+            and data ->> 'eventId' = event.id and data ->> 'provider' = event.provider
+        )
+      order by received_at
+      limit ${BATCH}
+    `
+    const jobs = stale.map((event) => ({ data: providerEventJob({ provider, ...event }) }))
+    await addJobs(tx, PROVIDER_EVENTS_QUEUE, jobs)
+    return stale.length
+  })
+}
+
+/** An object that an event named, and the position of the event in the inbox. */
+export interface UnmatchedEvent {
+  readonly providerPaymentId: string
+  readonly receivedAt: string
+  readonly id: string
+}
+
+/** A page of the events of a window that name a payment which is not ours, oldest first. */
+export async function listUnmatchedEvents(
+  sql: Sql,
+  { provider, from, to }: { provider: string; from: Date; to: Date },
+  after: UnmatchedEvent | undefined,
+): Promise<UnmatchedEvent[]> {
+  const later =
+    after === undefined ? sql`` : sql`and (received_at, id) > (${after.receivedAt}, ${after.id})`
+  return await asService(sql)<UnmatchedEvent[]>`
+    select provider_payment_id as "providerPaymentId", received_at as "receivedAt", id
+    from provider_events
+    where status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
+      and received_at >= ${from.toISOString()} and received_at < ${to.toISOString()} ${later}
+    order by received_at, id
+    limit ${BATCH}
+  `
 }

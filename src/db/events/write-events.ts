@@ -62,15 +62,15 @@ async function insertEvents(
   events: readonly NewEvent[],
 ): Promise<WrittenEvent[]> {
   const rows = events.map(({ type, kind, row, key }) => ({
-    tenant_id: tenantId,
+    tenantId,
     id: nextId(tx, 'events', tx`${tenantId}::uuid`),
     type,
-    payment_id: kind === 'payment' ? row.id : row.payment_id,
-    refund_id: kind === 'refund' ? row.id : null,
-    dispute_id: kind === 'dispute' ? row.id : null,
+    paymentId: kind === 'payment' ? row.id : row.payment_id,
+    refundId: kind === 'refund' ? row.id : null,
+    disputeId: kind === 'dispute' ? row.id : null,
     object: row,
     // An internal key is not shown.
-    idempotency_key: key === undefined || isInternalKey(key) ? null : key,
+    idempotencyKey: key === undefined || isInternalKey(key) ? null : key,
   }))
   return await insertRows(tx, rows)
 }
@@ -112,28 +112,23 @@ async function deliver(
 
 /** The id of a delivery has the place of its event's id in their order. */
 const deliveryOf = (tenantId: string, eventId: string, endpointId: string) => ({
-  tenant_id: tenantId,
+  tenantId,
   id: eventId.slice(0, 18) + randomUUID().slice(18),
-  event_id: eventId,
-  endpoint_id: endpointId,
+  eventId,
+  endpointId,
 })
 
-type NewDelivery = ReturnType<typeof deliveryOf>
-
-async function writeDeliveries(tx: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
-  if (deliveries.length === 0) return
-  const jobs = deliveries.map(({ tenant_id: tenantId, id, endpoint_id: endpointId }) => ({
-    data: { tenantId, endpointId, deliveryId: id, attempt: 1 } satisfies WebhookJob,
-  }))
-  await together([insertDeliveries(tx, deliveries), addJobs(tx, WEBHOOKS_QUEUE, jobs)])
-}
-
-async function insertDeliveries(
+async function writeDeliveries(
   tx: Transaction,
-  deliveries: readonly NewDelivery[],
+  deliveries: readonly ReturnType<typeof deliveryOf>[],
 ): Promise<void> {
-  const rows = deliveries.map((delivery) => ({ ...delivery, next_attempt_at: tx`now()` }))
-  await tx`insert into webhook_deliveries ${rowsOf(tx, rows)}`
+  if (deliveries.length === 0) return
+  const jobs = deliveries.map(({ tenantId, id: deliveryId, endpointId }) => ({
+    data: { tenantId, endpointId, deliveryId, attempt: 1 } satisfies WebhookJob,
+  }))
+  const rows = deliveries.map((delivery) => ({ ...delivery, nextAttemptAt: tx`now()` }))
+  const insert = async () => await tx`insert into webhook_deliveries ${rowsOf(tx, rows)}`
+  await together([insert(), addJobs(tx, WEBHOOKS_QUEUE, jobs)])
 }
 
 /** Writes an event of this type about each of the payments, as they are by now. */
@@ -177,7 +172,7 @@ export async function insertEndpointEvent(
   `
   if (object === undefined) throw new Error('an event about an endpoint that is not there')
   const id = nextId(tx, 'events', tx`${tenantId}::uuid`)
-  const row = { tenant_id: tenantId, id, type, endpoint_id: endpointId, object }
+  const row = { tenantId, id, type, endpointId, object }
   const [event] = await insertRows(tx, [row])
   // The insert of one row returns the row or throws.
   return event as WrittenEvent

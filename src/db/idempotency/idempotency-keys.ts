@@ -1,13 +1,127 @@
-// Finds and reopens idempotency keys for clients.
+// Reads idempotency keys, and what clients may see of them, counts them, and reopens them.
 import { randomUUID } from 'node:crypto'
-import type { OperationRef } from '../../domain/operations/operation.ts'
-import type { Sql, Transaction } from '../connection/client.ts'
+import type { CancellationStatus } from '../../domain/idempotency/cancellation.ts'
+import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
+import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
+import type {
+  OperationRef,
+  OperationStatus,
+  StoredResponse,
+} from '../../domain/operations/operation.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'
+import { responseBody } from '../encryption/encrypted-values.ts'
 import { isOfTenant } from '../operations/fence.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
-import { FirstSentRefusedError } from './first-sent.ts'
-import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
-import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
-import { asTenant, asTenants } from '../connection/transaction.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import {
+  findTombstone,
+  FirstSentRefusedError,
+  KeyExpiredError,
+  tombstoneFromRow,
+} from './key-tombstones.ts'
+
+/** An idempotency key, as its client may see it. */
+export interface IdempotencyKey extends OperationRef {
+  readonly key: string
+  /** Of the request as it was sent. */
+  readonly fingerprint: Buffer
+  /** Null for an operation of our own, which has no request. */
+  readonly validated: ValidatedFingerprint | null
+  readonly operation: string
+  /** Null for a local operation. */
+  readonly paymentId: string | null
+  readonly refundId: string | null
+  readonly status: OperationStatus
+  readonly recoveryPoint: string
+  readonly attempts: number
+  /**
+   * Until the lease of a running operation ends, or an unknown outcome is looked up next. Null when
+   * neither is scheduled.
+   */
+  readonly dueInSeconds: number | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  /** The tombstone of the expired key, when this is not the key's first operation. */
+  readonly earlier: Tombstone | null
+  /** What became of the client's request to cancel the key; null when there is none. */
+  readonly cancellation: CancellationStatus | null
+  readonly response: StoredResponse | null
+}
+
+/** What is read of the row of a key. Times at which something is due are read as durations. */
+export type KeyRow = Omit<
+  RowOf<typeof idempotencyKeys>,
+  | 'lease_expires_at'
+  | 'phase_began_at'
+  | 'failure_certain'
+  | 'last_error'
+  | 'job_id'
+  | 'next_check_at'
+  | 'checked_at'
+  | 'finished_at'
+>
+
+/** The columns of `KeyRow`. */
+export const keyColumns = (sql: Sql | Transaction): Fragment => sql`
+  tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation, payment_id,
+  refund_id, dispute_id, parameters, status, recovery_point, lease_epoch, attempts, in_doubt,
+  failure_kept, key_generation, unknown_at, evidence, earlier, cancellation, response_version,
+  response_status, response_headers, response_body, created_at, expires_at
+`
+
+/** Absent where the row was changed: no change leaves an operation in progress that a client may see. */
+type DueKeyRow = KeyRow & { readonly due_in_seconds?: number | null }
+
+const dueKeyColumns = (sql: Sql | Transaction): Fragment => sql`
+  ${keyColumns(sql)},
+  -- An operation has one of the two at most.
+  extract(epoch from coalesce(lease_expires_at, next_check_at) - now())::float8 as due_in_seconds
+`
+
+export function keyFromRow(row: DueKeyRow): IdempotencyKey {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    key: row.key,
+    fingerprint: row.fingerprint,
+    validated: row.validated_fingerprint && {
+      version: row.fingerprint_version,
+      fingerprint: row.validated_fingerprint,
+    },
+    operation: row.operation,
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    status: row.status,
+    recoveryPoint: row.recovery_point,
+    attempts: row.attempts,
+    dueInSeconds: row.due_in_seconds ?? null,
+    createdAt: new Date(row.created_at),
+    expiresAt: new Date(row.expires_at),
+    earlier: row.earlier && tombstoneFromRow(row.earlier),
+    cancellation: row.cancellation,
+    response: responseFromRow(row),
+  }
+}
+
+/**
+ * The body is decrypted when it is read: a response that cannot be decrypted fails its own request,
+ * and none of those whose keys the same statement found.
+ */
+function responseFromRow(row: KeyRow): StoredResponse | null {
+  const { response_status: status, response_headers: headers, response_body: stored } = row
+  if (status === null || headers === null || stored === null) return null
+  return {
+    version: row.response_version,
+    status,
+    headers,
+    get body() {
+      return responseBody.decrypt({ tenantId: row.tenant_id, id: row.id }, stored)
+    },
+  }
+}
 
 /**
  * Finds the key that prevented a reservation and was not in its result: a concurrent reservation
@@ -28,7 +142,6 @@ export async function findReservedKey(
   throw new Error('the key was reserved, and deleted since; reserve it again')
 }
 
-/** Finds an idempotency key of a tenant. */
 export async function findIdempotencyKey(
   sql: Sql | Transaction,
   tenantId: string,
@@ -60,17 +173,17 @@ export async function findKeyRows(
   sql: Sql | Transaction,
   tenantId: string,
   names: readonly Pick<KeyName, 'key'>[],
-): Promise<KeyRow[]> {
+): Promise<DueKeyRow[]> {
   if (names.length === 0) return []
   const keys = names.map(({ key }) => key)
-  return await asTenant(sql, tenantId)<KeyRow[]>`
+  return await asTenant(sql, tenantId)<DueKeyRow[]>`
     select found.* from unnest(
       -- In a subselect, because otherwise Postgres plans again for each number of elements.
       (select ${keys}::text[])
     ) as wanted (key)
     cross join lateral (
       -- The limit makes Postgres look up each key by its index.
-      select ${keyColumns(sql)} from idempotency_keys as stored
+      select ${dueKeyColumns(sql)} from idempotency_keys as stored
       where ${isOfTenant(sql, tenantId)} and stored.key = wanted.key
       limit 1
     ) as found
@@ -79,8 +192,8 @@ export async function findKeyRows(
 
 /** The idle ones among the given operations: completed, failed or unknown. */
 export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise<IdempotencyKey[]> {
-  const rows = await asTenants(sql, refs)<KeyRow[]>`
-    select ${keyColumns(sql)} from idempotency_keys
+  const rows = await asTenants(sql, refs)<DueKeyRow[]>`
+    select ${dueKeyColumns(sql)} from idempotency_keys
     where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
       and id = any(${refs.map(({ id }) => id)}::uuid[])
       and status not in ('pending', 'processing')
@@ -112,4 +225,59 @@ export async function reopenIfFailed(
     reopened.map((queued) => ({ ...queued, traceparent })),
   )
   return reopened.length === 1
+}
+
+/** Seconds until the job starts, below 0 when it is due. Undefined when the operation has no job. */
+export async function findSecondsUntilStart(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+): Promise<number | undefined> {
+  return await inTenant(sql, tenantId, async (tx) => {
+    const [operation] = await tx<{ job: string }[]>`
+      select job_id as job from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+    `
+    if (operation === undefined) return undefined
+    const [row] = await tx<{ seconds: number }[]>`
+      select extract(epoch from start_after - now())::float8 as seconds from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and id = ${operation.job}
+    `
+    return row?.seconds
+  })
+}
+
+/**
+ * The number of the tenant's operations that are pending, processing or unknown, counted up to
+ * `most`.
+ */
+export async function countActiveKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
+  const [row] = await asTenant(sql, tenantId)<{ active: number }[]>`
+    select count(*)::int as active from (
+      (
+        select from idempotency_keys
+        where tenant_id = ${tenantId} and status in ('pending', 'processing')
+        limit ${most}
+      )
+      union all
+      (
+        select from idempotency_keys where tenant_id = ${tenantId} and status = 'unknown'
+        limit ${most}
+      )
+    ) as active
+  `
+  return row?.active ?? 0
+}
+
+/**
+ * The number of all idempotency keys of a tenant, counted up to `most`. It reads as many entries of
+ * an index. In a transaction it has a connection of its own, so that no other statement waits for
+ * it.
+ */
+export async function countStoredKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
+  return await inTenant(sql, tenantId, async (tx) => {
+    const [row] = await tx<{ stored: number }[]>`
+      select count(*)::int as stored
+      from (select from idempotency_keys where tenant_id = ${tenantId} limit ${most}) as stored
+    `
+    return row?.stored ?? 0
+  })
 }

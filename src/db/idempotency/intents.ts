@@ -1,21 +1,28 @@
 // Writes intents: one transaction reserves the keys of several requests and writes what they are for.
+// Requests of a tenant that arrive together share one, each with its own outcome and the guarantees of its
+// own key. Tenants do not share one: one that waits for a lock of a tenant delays no other.
+import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { inTenant, lastly, together } from '../connection/transaction.ts'
 import {
   eventsOfChange,
   findSubscribers,
   writeEvents,
-  type ResourceKind,
   type ResourceRow,
   type Subscriber,
 } from '../events/write-events.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { addOperationJobs } from '../queue/jobs.ts'
-import { keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
-import { findKeyRows, findReservedKey } from './idempotency-keys.ts'
-import type { Intent } from './intent.ts'
+import {
+  findEach,
+  findKeyRows,
+  findReservedKey,
+  keyFromRow,
+  type IdempotencyKey,
+  type KeyName,
+} from './idempotency-keys.ts'
+import type { Intent, WriteResources, WrittenResource } from './intent.ts'
 import { releaseKeys, reserveKeys, type ReservedRow } from './reserve-keys.ts'
-import type { WriteResources, WrittenResource } from './resources.ts'
 
 /**
  * The state of the resource does not allow the operation. Nothing was written, not even the key.
@@ -38,6 +45,38 @@ export interface Reservation {
   readonly resource: ResourceRow | null
 }
 
+/** See `requireReserved`. */
+export type Reserve = (sql: Sql, intent: Intent, write: WriteResources) => Promise<Reservation>
+
+/** See `findIdempotencyKey`. */
+export type FindKey = (sql: Sql, name: KeyName) => Promise<IdempotencyKey | undefined>
+
+const tenantOf = ({ tenantId }: KeyName): string => tenantId
+
+/** Intents with the same function `write` share transactions. */
+export function batchReservations(limits?: BatchLimits): Reserve {
+  const createBatchesOf = (write: WriteResources) =>
+    createBatches((intents: readonly Intent[], sql: Sql) => reserveEach(sql, intents, write), {
+      groupOf: tenantOf,
+      subjectOf: ({ paymentId }) => paymentId,
+      limits,
+    })
+  const batches = new WeakMap<WriteResources, ReturnType<typeof createBatchesOf>>()
+  return async (sql, intent, write) => {
+    const reserve = batches.get(write) ?? createBatchesOf(write)
+    batches.set(write, reserve)
+    return await requireReserved(sql, intent, await reserve(intent, sql))
+  }
+}
+
+export function batchLookUps(limits?: BatchLimits): FindKey {
+  const find = createBatches((names: readonly KeyName[], sql: Sql) => findEach(sql, names), {
+    groupOf: tenantOf,
+    limits,
+  })
+  return (sql, name) => find(name, sql)
+}
+
 /** Reserves one key like `reserveEach`, for callers that need only the key. Throws like a reservation. */
 export async function reserveIntent(
   sql: Sql,
@@ -49,7 +88,7 @@ export async function reserveIntent(
 }
 
 /** What the transaction found: a key, its refusal, or a key that was deleted meanwhile. */
-export type ReservationOutcome = Reservation | 'refused' | 'duplicate-reference' | undefined
+type ReservationOutcome = Reservation | 'refused' | 'duplicate-reference' | undefined
 
 /**
  * The key of the outcome. Reads again what the transaction did not see.
@@ -58,7 +97,7 @@ export type ReservationOutcome = Reservation | 'refused' | 'duplicate-reference'
  * @throws DuplicateReferenceError when the key was free but its reference was not.
  * @throws KeyExpiredError when the key has expired and must not be reused.
  */
-export async function requireReserved(
+async function requireReserved(
   sql: Sql,
   intent: Intent,
   outcome: ReservationOutcome,
@@ -89,21 +128,7 @@ export async function reserveEach(
   // A row is changed once, and both would find it changed.
   const payments = new Set(intents.map(({ paymentId }) => paymentId))
   if (payments.size < intents.length) throw new Error('two intents are about one payment')
-  const { holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
-    writeIntents(tx, tenantId, intents, write),
-  )
-  const used = new Map(holders.map((row) => [row.key, keyFromRow(row)]))
-  return intents.map(({ id, key }) => {
-    const holder = used.get(key)
-    return outcomes.get(id) ?? (holder && { key: holder, resource: null })
-  })
-}
-
-interface WrittenIntents {
-  /** The rows of the keys that were used already. */
-  readonly holders: readonly KeyRow[]
-  /** Of the intents whose key was free, by their ids. */
-  readonly outcomes: ReadonlyMap<string, ReservationOutcome>
+  return await inTenant(sql, tenantId, (tx) => writeIntents(tx, tenantId, intents, write))
 }
 
 /** Keys first, then what they are for, and at last what begins with it. */
@@ -112,7 +137,7 @@ async function writeIntents(
   tenantId: string,
   intents: readonly Intent[],
   write: WriteResources,
-): Promise<WrittenIntents> {
+): Promise<ReservationOutcome[]> {
   const [reserved, customers, subscribers] = await together([
     reserveKeys(tx, tenantId, intents),
     findOwnedCustomers(tx, tenantId, intents),
@@ -121,7 +146,7 @@ async function writeIntents(
   const rowOf = new Map(reserved.map((row) => [row.id, row]))
   const won = intents.filter(({ id }) => rowOf.has(id))
   const others = intents.filter(({ id }) => !rowOf.has(id))
-  const allowed = won.filter(({ details }) => ownsCustomer(customers, details))
+  const allowed = won.filter((intent) => ownsCustomer(customers, intent))
   const written = allowed.length === 0 ? NOTHING : await write(tx, tenantId, allowed)
   const accepted = won.flatMap((intent): Accepted[] => {
     const [row, resource] = [rowOf.get(intent.id), written.get(intent.id)]
@@ -135,27 +160,22 @@ async function writeIntents(
   ] as const
   // Deliveries follow the events that they are of.
   const areLast = subscribers.length === 0 && others.length === 0
-  const [, holders] = await (areLast ? lastly(tx, following) : together(following))
-  requireHolders(intents, others, holders)
-  const outcomes = new Map<string, ReservationOutcome>([
-    ...refused.map(({ id }) => [id, refusalOf(written.get(id))] as const),
-    ...accepted.map(({ row, resource }) => [row.id, { key: keyFromRow(row), resource }] as const),
-  ])
-  return { holders, outcomes }
-}
-
-/** @throws an error when the key of an intent is free again, because another one gave it back. */
-function requireHolders(
-  intents: readonly Intent[],
-  others: readonly Intent[],
-  holders: readonly KeyRow[],
-): void {
-  const used = new Set(holders.map(({ key }) => key))
-  const isShared = ({ id, key }: Intent) =>
-    intents.some((other) => other.id !== id && other.key === key)
-  if (others.some((other) => !used.has(other.key) && isShared(other))) {
-    throw new Error('the key of an intent is free again')
-  }
+  const [, used] = await (areLast ? lastly(tx, following) : together(following))
+  const holders = new Map(used.map((row) => [row.key, keyFromRow(row)]))
+  return intents.map(({ id, key }): ReservationOutcome => {
+    const [row, resource] = [rowOf.get(id), written.get(id)]
+    if (row !== undefined) {
+      return typeof resource === 'object'
+        ? { key: keyFromRow(row), resource }
+        : (resource ?? 'refused')
+    }
+    const holder = holders.get(key)
+    // Another intent gave the key back.
+    if (holder === undefined && intents.some((other) => other.id !== id && other.key === key)) {
+      throw new Error('the key of an intent is free again')
+    }
+    return holder && { key: holder, resource: null }
+  })
 }
 
 const NOTHING: ReadonlyMap<string, WrittenResource> = new Map()
@@ -167,9 +187,6 @@ interface Accepted {
   readonly resource: ResourceRow
 }
 
-const refusalOf = (written: WrittenResource | undefined) =>
-  written === 'duplicate-reference' ? written : 'refused'
-
 /** Writes with what operations begin: a line in the timeline, a job, and the event of the resource. */
 async function writeBeginnings(
   tx: Transaction,
@@ -177,28 +194,21 @@ async function writeBeginnings(
   accepted: readonly Accepted[],
   subscribers: readonly Subscriber[],
 ): Promise<void> {
+  const rows = accepted.map(({ row }) => row)
   const jobs = accepted.map(({ intent: { id, traceparent }, row }) => ({
     tenantId,
     id,
     jobId: row.job_id,
     traceparent,
   }))
-  const events = accepted.flatMap(({ intent, resource }) =>
-    eventsOfChange(kindOf(intent), resource, intent.key),
+  const events = accepted.flatMap(({ intent: { key, refundId, disputeId }, resource }) =>
+    eventsOfChange(disputeId ? 'dispute' : refundId ? 'refund' : 'payment', resource, key),
   )
   await together([
-    insertStarted(
-      tx,
-      accepted.map(({ row }) => row),
-    ),
+    insertStarted(tx, rows),
     addOperationJobs(tx, jobs),
     writeEvents(tx, tenantId, events, subscribers),
   ])
-}
-
-function kindOf({ refundId, disputeId }: Intent): ResourceKind {
-  if (disputeId !== undefined && disputeId !== null) return 'dispute'
-  return refundId === null ? 'payment' : 'refund'
 }
 
 /** Those of the customers that the tenant may charge. */
@@ -217,9 +227,7 @@ async function findOwnedCustomers(
 
 function ownsCustomer(
   owned: Awaited<ReturnType<typeof findOwnedCustomers>>,
-  details: Intent['details'],
+  { details: { customer = null, provider } = {} }: Intent,
 ): boolean {
-  const { customer = null, provider } = details ?? {}
-  if (customer === null) return true
-  return owned.some((own) => own.id === customer && own.provider === provider)
+  return customer === null || owned.some((own) => own.id === customer && own.provider === provider)
 }

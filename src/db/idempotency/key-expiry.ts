@@ -8,14 +8,16 @@
 // statement runs longer than its timeout, so the tombstone has to be twice as old.
 import { hash } from 'node:crypto'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
-import type { StoredResponse } from '../../domain/operations/operation.ts'
+import {
+  pointsWithoutEffect,
+  type OperationRef,
+  type StoredResponse,
+} from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { ofEachTenant, rowsOf } from '../connection/rows.ts'
-import { asService, inService, together } from '../connection/transaction.ts'
-import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
+import { forEachTenant, rowsOf } from '../connection/rows.ts'
+import { asService, inService } from '../connection/transaction.ts'
 import { findTombstones } from './key-tombstones.ts'
-import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 /** A position in the order in which keys expire. */
 export interface ExpiryCursor {
@@ -49,15 +51,15 @@ export async function insertTombstones(
   return await inService(sql, async (tx) => {
     const expired = await findExpired(tx, limit, after)
     const last = expired.length < limit ? undefined : expired.at(-1)
-    const next = last && { expiresAt: last.expired_at, tenantId: last.tenant_id, id: last.id }
+    const next = last && { expiresAt: last.expired_at, tenantId: last.tenantId, id: last.id }
     return { inserted: await insertUnlessBuried(tx, expired), next }
   })
 }
 
-type ExpiredKey = Pick<
-  RowOf<typeof idempotencyKeys>,
-  'tenant_id' | 'id' | 'key' | 'payment_id' | 'refund_id'
-> & {
+interface ExpiredKey extends OperationRef {
+  readonly key: string
+  readonly paymentId: string | null
+  readonly refundId: string | null
   readonly location: string | null
   /** As PostgreSQL shows it, in microseconds. */
   readonly expired_at: string
@@ -71,7 +73,8 @@ async function findExpired(
 ): Promise<ExpiredKey[]> {
   return await tx<ExpiredKey[]>`
     select
-      tenant_id, id, key, payment_id, refund_id, response_headers ->> 'location' as location,
+      tenant_id as "tenantId", id, key, payment_id as "paymentId", refund_id as "refundId",
+      case when payment_id is null then response_headers ->> 'location' end as location,
       expires_at::text as expired_at,
       extract(epoch from expires_at - now())::float8 as expires_in_seconds
     from idempotency_keys
@@ -91,14 +94,10 @@ async function insertUnlessBuried(
   const buried = new Set((await findBuried(tx, expired)).map(({ id }) => id))
   const tombstones = expired
     .filter(({ id }) => !buried.has(id))
-    .map((row) => ({
-      tenant_id: row.tenant_id,
-      key_hash: hash('sha256', row.key, 'buffer'),
-      payment_id: row.payment_id,
-      refund_id: row.refund_id,
-      location: row.payment_id === null ? row.location : null,
-      expired_at: row.expired_at,
-    }))
+    .map(({ tenantId, key, paymentId, refundId, location, expired_at }) => {
+      const keyHash = hash('sha256', key, 'buffer')
+      return { tenantId, keyHash, paymentId, refundId, location, expired_at }
+    })
   if (tombstones.length === 0) return 0
   const { count } = await tx`
     insert into key_tombstones ${rowsOf(tx, tombstones)}
@@ -113,29 +112,16 @@ async function insertUnlessBuried(
   return count
 }
 
-const tenantOf = (row: ExpiredKey): string => row.tenant_id
-
-type BuriedKey = ExpiredKey & { readonly buried_in_seconds: number }
+type BuriedKey = ExpiredKey & { readonly buriedInSeconds: number }
 
 /** Those that have a tombstone of their own, and not of an earlier operation of the key. */
 async function findBuried(tx: Transaction, expired: readonly ExpiredKey[]): Promise<BuriedKey[]> {
-  const found = await together(
-    ofEachTenant(expired, tenantOf).map(([tenantId, rows]) => findBuriedOf(tx, tenantId, rows)),
-  )
-  return found.flat()
-}
-
-async function findBuriedOf(
-  tx: Transaction,
-  tenantId: string,
-  expired: readonly ExpiredKey[],
-): Promise<BuriedKey[]> {
-  const keys = expired.map(({ key }) => key)
-  const tombstones = await findTombstones(tx, tenantId, keys)
-  const buriedIn = new Map(tombstones.map((one) => [one.key, one.buried_in_seconds]))
-  return expired
-    .map((row) => ({ ...row, buried_in_seconds: buriedIn.get(row.key) ?? -Infinity }))
-    .filter((row) => row.buried_in_seconds >= row.expires_in_seconds)
+  const found = await forEachTenant(expired, async (tenantId, rows) => {
+    const tombstones = await findTombstones(tx, tenantId, rows)
+    const buriedIn = new Map(tombstones.map((one) => [one.key, one.buried_in_seconds]))
+    return rows.map((row) => ({ ...row, buriedInSeconds: buriedIn.get(row.key) ?? -Infinity }))
+  })
+  return found.flat().filter((row) => row.buriedInSeconds >= row.expires_in_seconds)
 }
 
 /**
@@ -150,10 +136,8 @@ export async function deleteIfTombstoned(
 ): Promise<number> {
   return await inService(sql, async (tx) => {
     const buried = await findBuried(tx, await findExpired(tx, limit, FIRST_CURSOR))
-    const old = buried.filter((row) => row.buried_in_seconds < (-2 * statementTimeoutMs) / 1_000)
-    const counts = await together(
-      ofEachTenant(old, tenantOf).map(([tenantId, rows]) => deleteIfExpired(tx, tenantId, rows)),
-    )
+    const old = buried.filter((row) => row.buriedInSeconds < (-2 * statementTimeoutMs) / 1_000)
+    const counts = await forEachTenant(old, (tenantId, keys) => deleteIfExpired(tx, tenantId, keys))
     return counts.reduce((sum, count) => sum + count, 0)
   })
 }
@@ -171,64 +155,49 @@ async function deleteIfExpired(
   return count
 }
 
+/** Whether no call was recorded as executed. One may still be in doubt. */
+export const isWithoutEffect = (sql: Sql | Transaction): Fragment =>
+  sql`recovery_point = any(${[...pointsWithoutEffect]}::text[])`
+
+/** A part of an update of `idempotency_keys`: the seconds for which the key is kept, by its operation. */
+function retentionOfRow(
+  sql: Sql | Transaction,
+  { KEY_RETENTION_SECONDS: seconds, KEY_RETENTION_SECONDS_BY_OPERATION: own = {} }: KeyRetention,
+): Fragment {
+  return sql`coalesce(
+    (${JSON.stringify(own)}::jsonb ->> operation)::float8, ${seconds}::float8
+  )`
+}
+
+/** Sets the final response, and starts the retention. */
+export function completedWith(
+  sql: Sql | Transaction,
+  response: StoredResponse,
+  retention: KeyRetention,
+): Fragment {
+  return sql`
+    status = 'completed', recovery_point = 'finished',
+    response_version = ${RESPONSE_VERSION}, response_status = ${response.status},
+    response_headers = ${JSON.stringify(response.headers)}::jsonb,
+    response_body = ${response.body},
+    finished_at = now(),
+    expires_at = now() + ${retentionOfRow(sql, retention)} * interval '1 second'
+  `
+}
+
+/** Operations that failed and whose clients did not retry in time. */
+const isAbandoned = (sql: Sql | Transaction): Fragment =>
+  sql`status = 'failed_retryable' and expires_at < now()`
+
 /** `phase_began_at` is the time of a call that only operators said did not happen. */
-const hasNoEffect = (sql: Sql): Fragment => sql`
-  status = 'failed_retryable' and ${isWithoutEffect(sql)} and phase_began_at is null
-  and expires_at < now()
-`
+const hasNoEffect = (sql: Sql | Transaction): Fragment =>
+  sql`${isAbandoned(sql)} and ${isWithoutEffect(sql)} and phase_began_at is null`
 
-const mayHaveEffect = (sql: Sql | Transaction): Fragment => sql`
-  status = 'failed_retryable' and (not ${isWithoutEffect(sql)} or phase_began_at is not null)
-  and expires_at < now()
-`
+const mayHaveEffect = (sql: Sql | Transaction): Fragment =>
+  sql`${isAbandoned(sql)} and (not ${isWithoutEffect(sql)} or phase_began_at is not null)`
 
-/**
- * Completes operations that failed before any effect and whose clients did not retry in time. The
- * stored response tells a late retry. Their resources stay as they are.
- */
-export async function timeOutIfAbandoned(
-  sql: Sql,
-  response: StoredResponse,
-  { limit, retention }: { limit: number; retention: KeyRetention },
-): Promise<number> {
-  const { count } = await asService(sql)`
-    update idempotency_keys set ${completedWith(sql, response, retention)}
-    where (tenant_id, id) in (
-      select tenant_id, id from idempotency_keys
-      where ${hasNoEffect(sql)}
-      order by expires_at
-      limit ${limit}
-    )
-    and ${hasNoEffect(sql)}
-  `
-  return count
-}
-
-/**
- * Completes operations that stopped half-way, and whose payment another operation has ended since:
- * they can never run again.
- */
-export async function completeIfOvertaken(
-  sql: Sql,
-  response: StoredResponse,
-  { limit, retention }: { limit: number; retention: KeyRetention },
-): Promise<number> {
-  const { count } = await asService(sql)`
-    update idempotency_keys set ${completedWith(sql, response, retention)}
-    where (tenant_id, id) in (
-      select tenant_id, id from idempotency_keys
-      where ${isPartlyExecuted(sql)} and ${isOvertaken(sql)}
-      order by expires_at
-      limit ${limit}
-    )
-    and ${isPartlyExecuted(sql)}
-  `
-  return count
-}
-
-const isPartlyExecuted = (sql: Sql | Transaction): Fragment => sql`
-  status = 'failed_retryable' and not ${isWithoutEffect(sql)} and expires_at < now()
-`
+const isPartlyExecuted = (sql: Sql | Transaction): Fragment =>
+  sql`${isAbandoned(sql)} and not ${isWithoutEffect(sql)}`
 
 /** Neither status changes. The operation of a declined payment may still have to cancel it. */
 const isOvertaken = (sql: Sql | Transaction): Fragment => sql`
@@ -239,6 +208,53 @@ const isOvertaken = (sql: Sql | Transaction): Fragment => sql`
       and payments.status in ('succeeded', 'canceled')
   )
 `
+
+interface Reaping {
+  readonly limit: number
+  readonly retention: KeyRetention
+}
+
+/**
+ * Completes operations that failed before any effect and whose clients did not retry in time. The
+ * stored response tells a late retry. Their resources stay as they are.
+ */
+export function timeOutIfAbandoned(
+  sql: Sql,
+  response: StoredResponse,
+  reaping: Reaping,
+): Promise<number> {
+  return completeIf(sql, hasNoEffect(sql), hasNoEffect(sql), response, reaping)
+}
+
+/**
+ * Completes operations that stopped half-way, and whose payment another operation has ended since:
+ * they can never run again.
+ */
+export function completeIfOvertaken(
+  sql: Sql,
+  response: StoredResponse,
+  reaping: Reaping,
+): Promise<number> {
+  const found = sql`${isPartlyExecuted(sql)} and ${isOvertaken(sql)}`
+  return completeIf(sql, found, isPartlyExecuted(sql), response, reaping)
+}
+
+async function completeIf(
+  sql: Sql,
+  found: Fragment,
+  still: Fragment,
+  response: StoredResponse,
+  { limit, retention }: Reaping,
+): Promise<number> {
+  const { count } = await asService(sql)`
+    update idempotency_keys set ${completedWith(sql, response, retention)}
+    where (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys where ${found} order by expires_at limit ${limit}
+    )
+    and ${still}
+  `
+  return count
+}
 
 /** An operation that stopped half-way and that no client retried. */
 export interface AbandonedOperation {

@@ -2,8 +2,8 @@
 // batches, and are deleted with their key.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { ofEachTenant, rowsOf } from '../connection/rows.ts'
-import { asTenant, inTenants, together } from '../connection/transaction.ts'
+import { forEachTenant, objectOf, rowsOf } from '../connection/rows.ts'
+import { asTenant, inTenants } from '../connection/transaction.ts'
 import type { keyReplays } from '../schema/idempotency-keys.ts'
 import type { RowOf } from '../schema/row-of.ts'
 
@@ -21,13 +21,9 @@ export interface ReplayCount extends OperationRef, Readonly<Record<KeyReuse, num
  * connection of its own, so that no other statement waits for it.
  */
 export async function addReplays(sql: Sql, counts: readonly ReplayCount[]): Promise<void> {
-  await inTenants(sql, counts, async (tx) => {
-    await together(
-      ofEachTenant(counts, ({ tenantId }) => tenantId).map(([tenantId, own]) =>
-        addReplaysOf(tx, tenantId, own),
-      ),
-    )
-  })
+  await inTenants(sql, counts, (tx) =>
+    forEachTenant(counts, (tenantId, own) => addReplaysOf(tx, tenantId, own)),
+  )
 }
 
 async function addReplaysOf(
@@ -44,15 +40,10 @@ async function addReplaysOf(
   const rows = counts
     .filter(({ id }) => ids.has(id))
     .toSorted((one, other) => (one.id < other.id ? -1 : 1))
-    .map(({ id, firstAt, lastAt, replays, conflicts, mismatches }) => ({
-      tenant_id: tenantId,
-      operation_id: id,
-      replays,
-      conflicts,
-      mismatches,
-      first_at: firstAt,
-      last_at: lastAt,
-    }))
+    .map(({ id: operationId, replays, conflicts, mismatches, firstAt, lastAt }) => {
+      const numbers = { replays, conflicts, mismatches, firstAt, lastAt }
+      return { tenantId, operationId, ...numbers }
+    })
   if (rows.length === 0) return
   await tx`
     insert into key_replays ${rowsOf(tx, rows)}
@@ -65,23 +56,17 @@ async function addReplaysOf(
   `
 }
 
-type CountRow = Omit<RowOf<typeof keyReplays>, 'tenant_id'>
-
 /** The counts of the operations of a tenant that have one. */
 export async function listReplays(
   sql: Sql,
   tenantId: string,
   operationIds: readonly string[],
 ): Promise<ReplayCount[]> {
-  const rows = await asTenant(sql, tenantId)<CountRow[]>`
-    select operation_id, replays, conflicts, mismatches, first_at, last_at from key_replays
+  type Row = Omit<RowOf<typeof keyReplays>, 'operation_id'> & { readonly id: string }
+  const rows = await asTenant(sql, tenantId)<Row[]>`
+    select tenant_id, operation_id as id, replays, conflicts, mismatches, first_at, last_at
+    from key_replays
     where tenant_id = ${tenantId} and operation_id = any(${[...operationIds]}::uuid[])
   `
-  return rows.map(({ operation_id: id, first_at: firstAt, last_at: lastAt, ...numbers }) => ({
-    tenantId,
-    id,
-    ...numbers,
-    firstAt: new Date(firstAt),
-    lastAt: new Date(lastAt),
-  }))
+  return rows.map(objectOf)
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { asBytea } from '../connection/rows.ts'
+import { asBytea, objectOf } from '../connection/rows.ts'
 import { asService, asTenant } from '../connection/transaction.ts'
 import type { keyTombstones } from '../schema/key-tombstones.ts'
 import type { RowOf } from '../schema/row-of.ts'
@@ -22,17 +22,15 @@ export class KeyExpiredError extends Error {
   }
 }
 
+/** A request that says when it was first sent may be a retry of one whose key was deleted. */
+export class FirstSentRefusedError extends Error {
+  override name = 'FirstSentRefusedError'
+}
+
 /** A tombstone as JSON, as in the column `earlier` of a key. */
 export type TombstoneRow = Omit<RowOf<typeof keyTombstones>, 'tenant_id' | 'key_hash' | 'buried_at'>
 
-export function tombstoneFromRow(row: TombstoneRow): Tombstone {
-  return {
-    paymentId: row.payment_id,
-    refundId: row.refund_id,
-    location: row.location,
-    expiredAt: new Date(row.expired_at),
-  }
-}
+export const tombstoneFromRow = (row: TombstoneRow): Tombstone => objectOf(row)
 
 /** The tombstone of a key; undefined when the key was never used, or its tombstone is deleted. */
 export async function findTombstone(
@@ -40,7 +38,7 @@ export async function findTombstone(
   tenantId: string,
   key: string,
 ): Promise<Tombstone | undefined> {
-  const [row] = await findTombstones(sql, tenantId, [key])
+  const [row] = await findTombstones(sql, tenantId, [{ key }])
   return row && tombstoneFromRow(row)
 }
 
@@ -54,9 +52,9 @@ type FoundTombstone = TombstoneRow & {
 export async function findTombstones(
   sql: Sql | Transaction,
   tenantId: string,
-  keys: readonly string[],
+  names: readonly { readonly key: string }[],
 ): Promise<FoundTombstone[]> {
-  const keyOf = new Map(keys.map((key) => [asBytea(hash('sha256', key, 'buffer')), key]))
+  const keyOf = new Map(names.map(({ key }) => [asBytea(hash('sha256', key, 'buffer')), key]))
   type Row = Omit<FoundTombstone, 'key'> & { readonly key_hash: Buffer }
   const rows = await asTenant(sql, tenantId)<Row[]>`
     select

@@ -9,13 +9,13 @@ import type {
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
-import { findReservedKey } from './idempotency-keys.ts'
 import {
-  idleKeyColumns,
+  findReservedKey,
+  keyColumns,
   keyFromRow,
   type IdempotencyKey,
   type KeyRow,
-} from './idempotency-key-rows.ts'
+} from './idempotency-keys.ts'
 import { reserveKeys, type KeyRequest } from './reserve-keys.ts'
 import { inTenant } from '../connection/transaction.ts'
 
@@ -62,7 +62,7 @@ async function complete(
       response_body = ${responseBody.encrypt({ tenantId, id }, response.body)},
       finished_at = now()
     where tenant_id = ${tenantId} and id = ${id}
-    returning ${idleKeyColumns(tx)}
+    returning ${keyColumns(tx)}
   `
   return row
 }

@@ -7,7 +7,7 @@ import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
-import { idleKeyColumns, type KeyRow } from './idempotency-key-rows.ts'
+import { keyColumns, type KeyRow } from './idempotency-keys.ts'
 import { findTombstones, type ExpiredKeys, type TombstoneRow } from './key-tombstones.ts'
 
 /** A request for a key. */
@@ -44,42 +44,28 @@ export async function reserveKeys(
 ): Promise<ReservedRow[]> {
   // All processes lock in the same order, so that they do not deadlock.
   const inOrder = requests.toSorted((one, other) => (one.key < other.key ? -1 : 1))
-  const rows = inOrder.map((request) => rowOf(tx, tenantId, request))
+  const inserted = inOrder.map((request) => rowOf(tx, tenantId, request))
   const [reserved, buried, nowMs] = await together([
-    insertKeys(tx, rows),
+    insertKeys(tx, inserted),
     // Sent behind the insert: a key that was free because it was deleted has its tombstone by now.
-    findTombstones(
-      tx,
-      tenantId,
-      requests.map(({ key }) => key),
-    ),
+    findTombstones(tx, tenantId, requests),
     readClock(tx, requests),
   ])
   if (buried.length === 0 && nowMs === undefined) return reserved
-  const tombstones = new Map(
-    buried.map(({ key, buried_in_seconds: _buried, ...row }) => [key, row]),
-  )
-  const asked = new Map(requests.map((request) => [request.id, request]))
-  const isFree = (row: ReservedRow): boolean => {
-    const request = asked.get(row.id)
-    const earlier = tombstones.get(row.key)
-    if (request === undefined || (request.expiredKeys === 'gone' && earlier !== undefined))
-      return false
-    return mayBeFirst(request, nowMs, earlier)
+  const requestOf = new Map(requests.map((request) => [request.id, request]))
+  const earlierOf = new Map(buried.map(({ key, buried_in_seconds: _buried, ...row }) => [key, row]))
+  const rows = reserved.map((row) => ({ ...row, earlier: earlierOf.get(row.key) ?? null }))
+  const isFree = ({ id, earlier }: ReservedRow): boolean => {
+    const request = requestOf.get(id)
+    return request !== undefined && mayUse(request, nowMs, earlier)
   }
-  const free = reserved.filter(isFree)
+  const free = rows.filter(isFree)
+  const used = rows.filter((row) => !isFree(row))
   await together([
-    releaseKeys(
-      tx,
-      tenantId,
-      reserved.filter((row) => !isFree(row)),
-    ),
-    ...free.flatMap(({ id, key }) => {
-      const earlier = tombstones.get(key)
-      return earlier === undefined ? [] : [rememberEarlier(tx, { tenantId, id }, earlier)]
-    }),
+    releaseKeys(tx, tenantId, used),
+    ...free.filter(({ earlier }) => earlier !== null).map((row) => rememberEarlier(tx, row)),
   ])
-  return free.map((row) => ({ ...row, earlier: tombstones.get(row.key) ?? null }))
+  return free
 }
 
 /** Inserts the keys that are free. */
@@ -90,7 +76,7 @@ async function insertKeys(
   return await tx<ReservedRow[]>`
     insert into idempotency_keys ${rowsOf(tx, rows)}
     on conflict (tenant_id, key) do nothing
-    returning job_id, ${idleKeyColumns(tx)}
+    returning job_id, ${keyColumns(tx)}
   `
 }
 
@@ -128,8 +114,7 @@ export async function releaseKeys(
 
 async function rememberEarlier(
   tx: Transaction,
-  { tenantId, id }: OperationRef,
-  earlier: TombstoneRow,
+  { tenant_id: tenantId, id, earlier }: KeyRow,
 ): Promise<void> {
   await tx`
     update idempotency_keys set earlier = ${JSON.stringify(earlier)}::jsonb
@@ -150,17 +135,19 @@ async function readClock(
 }
 
 /**
- * Whether the request does not say when it was first sent, or cannot have been executed under a key that
- * was deleted: it is younger than its key can have been kept, and than every expired use of its key. That
- * is known even if the retention was shorter at that time.
+ * Whether a request may use a key that was free: not if an expired use of it counts, nor if the request was
+ * first sent so long ago that it may have been executed under a key that was deleted. It is younger than its
+ * key can have been kept, and than every expired use of its key; that is known even if the retention was
+ * shorter at that time.
  */
-function mayBeFirst(
-  { firstSent, retentionSeconds }: KeyRequest,
-  nowMs = 0,
-  earlier?: TombstoneRow,
+function mayUse(
+  { expiredKeys, firstSent, retentionSeconds }: KeyRequest,
+  nowMs: number | undefined,
+  earlier: TombstoneRow | null,
 ): boolean {
+  if (expiredKeys === 'gone' && earlier !== null) return false
   if (firstSent === undefined) return true
-  const age = (nowMs - firstSent.getTime()) / 1_000
+  const age = ((nowMs ?? 0) - firstSent.getTime()) / 1_000
   const isYoung = age >= -CLOCK_SKEW_SECONDS && age <= retentionSeconds - CLOCK_SKEW_SECONDS
-  return isYoung && (earlier === undefined || new Date(earlier.expired_at) < firstSent)
+  return isYoung && (earlier === null || new Date(earlier.expired_at) < firstSent)
 }

@@ -39,16 +39,7 @@ export interface OurRef {
   readonly id: string
 }
 
-interface MovementRow {
-  object_id: string | null
-  tenant_id: string
-  payment_id: string
-  refund_id: string | null
-  dispute_id: string | null
-  status: string
-  amount_minor: number
-  currencies: string[]
-}
+type MovementRow = Omit<LedgerMovement, 'kind'>
 
 /** The posted amounts of the captures of these payments. */
 export async function findLedgerCaptures(
@@ -57,20 +48,21 @@ export async function findLedgerCaptures(
 ): Promise<LedgerMovement[]> {
   const rows = await asTenants(sql, payments)<MovementRow[]>`
     select
-      payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
-      null::uuid as refund_id, null::uuid as dispute_id, payments.status, posted.amount_minor, posted.currencies
+      payments.provider_payment_id as "objectId", payments.tenant_id as "tenantId",
+      payments.id as "paymentId", null as "refundId", null as "disputeId", payments.status,
+      posted."amountMinor", posted.currencies
     from ${ourRefs(sql, payments)}
     join payments on payments.tenant_id = ours.tenant_id and payments.id = ours.id
     cross join lateral (
       select
-        coalesce(sum(amount_minor), 0)::float8 as amount_minor,
+        coalesce(sum(amount_minor), 0)::float8 as "amountMinor",
         coalesce(array_agg(distinct currency), '{}') as currencies
       from ledger_postings
       where tenant_id = payments.tenant_id and payment_id = payments.id
         and kind = 'capture' and debit = 'provider_receivable'
     ) as posted
   `
-  return rows.map((row) => movementFromRow(row, 'capture'))
+  return rows.map((row) => ({ ...row, kind: 'capture' }))
 }
 
 /** The posted amounts of these refunds, or of their failures. */
@@ -81,20 +73,21 @@ export async function findLedgerRefunds(
 ): Promise<LedgerMovement[]> {
   const rows = await asTenants(sql, refunds)<MovementRow[]>`
     select
-      refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
-      refunds.id as refund_id, null::uuid as dispute_id, refunds.status, posted.amount_minor, posted.currencies
+      refunds.provider_refund_id as "objectId", refunds.tenant_id as "tenantId",
+      refunds.payment_id as "paymentId", refunds.id as "refundId", null as "disputeId",
+      refunds.status, posted."amountMinor", posted.currencies
     from ${ourRefs(sql, refunds)}
     join refunds on refunds.tenant_id = ours.tenant_id and refunds.id = ours.id
     cross join lateral (
       select
-        coalesce(sum(amount_minor), 0)::float8 as amount_minor,
+        coalesce(sum(amount_minor), 0)::float8 as "amountMinor",
         coalesce(array_agg(distinct currency), '{}') as currencies
       from ledger_postings
       where tenant_id = refunds.tenant_id and payment_id = refunds.payment_id
         and refund_id = refunds.id and kind = ${kind}
     ) as posted
   `
-  return rows.map((row) => movementFromRow(row, kind))
+  return rows.map((row) => ({ ...row, kind }))
 }
 
 /** The posted amounts of these disputes: what each took, and what it gave back. */
@@ -102,16 +95,16 @@ export async function findLedgerDisputes(
   sql: Sql,
   disputes: readonly OurRef[],
 ): Promise<LedgerMovement[]> {
-  const rows = await asTenants(sql, disputes)<(MovementRow & Pick<LedgerMovement, 'kind'>)[]>`
+  return await asTenants(sql, disputes)<LedgerMovement[]>`
     select
-      disputes.provider_dispute_id as object_id, disputes.tenant_id, disputes.payment_id,
-      null::uuid as refund_id, disputes.id as dispute_id, disputes.status, posted.kind,
-      posted.amount_minor, posted.currencies
+      disputes.provider_dispute_id as "objectId", disputes.tenant_id as "tenantId",
+      disputes.payment_id as "paymentId", null as "refundId", disputes.id as "disputeId",
+      disputes.status, posted.kind, posted."amountMinor", posted.currencies
     from ${ourRefs(sql, disputes)}
     join disputes on disputes.tenant_id = ours.tenant_id and disputes.id = ours.id
     cross join lateral (
       select
-        kind, sum(amount_minor)::float8 as amount_minor,
+        kind, sum(amount_minor)::float8 as "amountMinor",
         array_agg(distinct currency) as currencies
       from ledger_postings
       where tenant_id = disputes.tenant_id and payment_id = disputes.payment_id
@@ -119,7 +112,6 @@ export async function findLedgerDisputes(
       group by kind
     ) as posted
   `
-  return rows.map((row) => movementFromRow(row, row.kind))
 }
 
 function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
@@ -127,18 +119,4 @@ function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
   return sql`
     jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as ours (tenant_id uuid, id uuid)
   `
-}
-
-function movementFromRow(row: MovementRow, kind: MovementKind): LedgerMovement {
-  return {
-    kind,
-    objectId: row.object_id,
-    tenantId: row.tenant_id,
-    paymentId: row.payment_id,
-    refundId: row.refund_id,
-    disputeId: row.dispute_id,
-    status: row.status,
-    amountMinor: row.amount_minor,
-    currencies: row.currencies,
-  }
 }

@@ -1,10 +1,11 @@
 // Reads the ledger: its transactions, each a group of postings that one statement inserted, and its
 // balances.
-import type { LedgerAccount, LedgerKind, Posting } from '../../domain/ledger/ledger.ts'
+import type { LedgerAccount, LedgerKind } from '../../domain/ledger/ledger.ts'
 import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
-import { readPage, type List, type Page, type PageRequest } from '../connection/pages.ts'
-import { asTenant, inTenant } from '../connection/transaction.ts'
+import { listOf, matching, type List, type Page, type PageRequest } from '../connection/pages.ts'
+import { objectOf } from '../connection/rows.ts'
+import { asTenant } from '../connection/transaction.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
 import type { RowOf } from '../schema/row-of.ts'
 
@@ -13,22 +14,14 @@ type TransactionRow = Pick<
   'kind' | 'payment_id' | 'refund_id' | 'dispute_id' | 'currency' | 'created_at'
 > & { readonly id: string; readonly postings: readonly RowOf<typeof ledgerPostings>[] }
 
-function transactionFromRow(row: TransactionRow): LedgerTransaction {
-  return {
-    id: row.id,
-    kind: row.kind,
-    paymentId: row.payment_id,
-    refundId: row.refund_id,
-    disputeId: row.dispute_id,
-    currency: row.currency,
-    postings: row.postings.map(({ debit, credit, amount_minor: amountMinor }): Posting => ({
-      debit,
-      credit,
-      amountMinor,
-    })),
-    createdAt: new Date(row.created_at),
-  }
-}
+const transactionFromRow = (row: TransactionRow): LedgerTransaction => ({
+  ...objectOf(row),
+  postings: row.postings.map(({ debit, credit, amount_minor: amountMinor }) => ({
+    debit,
+    credit,
+    amountMinor,
+  })),
+})
 
 /** An absent filter matches every ledger transaction. */
 export interface LedgerFilters {
@@ -76,7 +69,7 @@ export async function findLedgerTransaction(
   id: string,
 ): Promise<LedgerTransaction | undefined> {
   const list = transactionsWhere(sql, tenantId, sql`and id = ${id}`)
-  const page = await inTenant(sql, tenantId, (tx) => readPage(tx, list, { limit: 1 }))
+  const page = await listOf(sql, tenantId, list, { limit: 1 })
   return page?.items[0]
 }
 
@@ -88,23 +81,21 @@ export async function listLedgerTransactions(
   request: PageRequest,
 ): Promise<Page<LedgerTransaction> | undefined> {
   const filters = sql`
-    ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
-    ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
-    ${currency === undefined ? sql`` : sql`and currency = ${currency}`}
+    ${matching(sql, { payment_id: paymentId, kind, currency })}
     ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
     ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
   `
   const ordered = { table: 'ledger_postings', column: 'transaction_id', tenantId } as const
   const list = { ...transactionsWhere(sql, tenantId, filters), ordered }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+  return await listOf(sql, tenantId, list, request)
 }
 
 /** The balance of each account of a tenant in each currency: debits minus credits. */
 export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<LedgerBalance[]> {
   const rows = await asTenant(sql, tenantId)<
-    { account: LedgerAccount; currency: string; amount_minor: string }[]
+    { account: LedgerAccount; currency: string; sum: string }[]
   >`
-    select account, currency, sum(amount_minor) as amount_minor
+    select account, currency, sum(amount_minor)
     from (
       select debit as account, currency, amount_minor
       from ledger_postings where tenant_id = ${tenantId}
@@ -115,9 +106,5 @@ export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<Le
     group by account, currency
     order by currency, account
   `
-  return rows.map(({ account, currency, amount_minor: amountMinor }) => ({
-    account,
-    currency,
-    amountMinor: Number(amountMinor),
-  }))
+  return rows.map(({ sum, ...balance }) => ({ ...balance, amountMinor: Number(sum) }))
 }

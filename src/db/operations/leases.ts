@@ -2,21 +2,28 @@
 // recovery point, and leases expire by the database's clock.
 import { randomUUID } from 'node:crypto'
 import type { OperationRef } from '../../domain/operations/operation.ts'
+import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { ofEachTenant } from '../connection/rows.ts'
-import { asTenant, inTenants, together } from '../connection/transaction.ts'
+import { forEachTenant } from '../connection/rows.ts'
+import { asTenant, inTenants } from '../connection/transaction.ts'
+import { keyColumns, type KeyRow } from '../idempotency/idempotency-keys.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
 import { isOperation, isOwner, type Fence } from './fence.ts'
-import {
-  joinResources,
-  operationColumns,
-  operationFromRow,
-  type OperationColumns,
-  type OperationRow,
-} from './operation-rows.ts'
+import { joinResources, nameOf, type OperationRow } from './operation-rows.ts'
 
 /** An operation that a worker owns, with the lease epoch that fences its writes. */
 export type Claim = OperationRow
+
+/** See `claimEachIfUnowned`. */
+export type ClaimOperation = (ref: OperationRef, leaseMs: number) => Promise<Claim | undefined>
+
+/** Claims that come together share one transaction: a worker fetches its jobs in batches. */
+export function batchClaims(sql: Sql, limits?: BatchLimits): ClaimOperation {
+  return createBatches(
+    (refs: readonly OperationRef[], leaseMs: number) => claimEachIfUnowned(sql, refs, leaseMs),
+    { groupOf: (_ref, leaseMs) => String(leaseMs), limits },
+  )
+}
 
 /**
  * Claims each operation that is pending or whose lease expired, and starts a new lease epoch, so
@@ -30,14 +37,12 @@ export async function claimEachIfUnowned(
   leaseMs: number,
 ): Promise<(Claim | undefined)[]> {
   const rows = await inTenants(sql, refs, async (tx) => {
-    const claimed = await together(
-      ofEachTenant(refs, ({ tenantId }) => tenantId).map(([tenantId, own]) =>
-        claimOfTenant(tx, tenantId, own, leaseMs),
-      ),
+    const claimed = await forEachTenant(refs, (tenantId, own) =>
+      claimOfTenant(tx, tenantId, own, leaseMs),
     )
     return await joinResources(tx, claimed.flat(), true)
   })
-  const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
+  const claims = new Map(rows.map((claim) => [nameOf(claim), claim]))
   return refs.map((ref) => {
     const claim = claims.get(nameOf(ref))
     claims.delete(nameOf(ref))
@@ -50,8 +55,8 @@ async function claimOfTenant(
   tenantId: string,
   refs: readonly OperationRef[],
   leaseMs: number,
-): Promise<OperationColumns[]> {
-  return await tx<OperationColumns[]>`
+): Promise<KeyRow[]> {
+  return await tx<KeyRow[]>`
     update idempotency_keys set
       status = 'processing',
       lease_epoch = lease_epoch + 1,
@@ -69,11 +74,9 @@ async function claimOfTenant(
       -- unfinished would scan all of them when there are many.
       and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
       is not distinct from true
-    returning ${operationColumns(tx)}
+    returning ${keyColumns(tx)}
   `
 }
-
-const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
 
 /**
  * When an unknown outcome is looked up next, by a schedule in seconds since it became unknown; null after

@@ -5,15 +5,17 @@ import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { objectOf, type ObjectOf } from '../connection/rows.ts'
 import { asTenant, lastly, together } from '../connection/transaction.ts'
-import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
-import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
-import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { isOperation } from './fence.ts'
-import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import { keyColumns, type KeyRow } from '../idempotency/idempotency-keys.ts'
+import { disputeFromRow } from '../payments/disputes.ts'
+import { paymentFromRow } from '../payments/payments.ts'
+import { refundFromRow } from '../payments/refunds.ts'
+import type { Evidence } from './evidence.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { tenants } from '../schema/tenants.ts'
+import { isOperation } from './fence.ts'
 
 /** An operation with its resources. */
 export interface OperationRow extends OperationRef {
@@ -44,46 +46,15 @@ export interface OperationRow extends OperationRef {
   readonly fees: FeeSchedule
 }
 
-/** The columns of an operation's row that are read. */
-export type OperationColumns = Pick<
-  RowOf<typeof idempotencyKeys>,
-  | 'tenant_id'
-  | 'id'
-  | 'operation'
-  | 'key'
-  | 'parameters'
-  | 'refund_id'
-  | 'dispute_id'
-  | 'recovery_point'
-  | 'lease_epoch'
-  | 'attempts'
-  | 'in_doubt'
-  | 'key_generation'
-  | 'created_at'
-  | 'unknown_at'
-  | 'failure_kept'
-  | 'evidence'
-> & { readonly payment_id: string }
-
-/** By the clock of the database. */
-interface Ages {
-  phase_age_ms: number
-  age_ms: number
-  unknown_for_seconds: number | null
+/** An operation, with what the outcome resolver reads of it besides. */
+export interface JoinedOperation extends OperationRow {
+  readonly createdAt: Date
+  readonly unknownAt: Date | null
+  readonly unknownForSeconds: number | null
+  /** Whether the provider may keep a failure under the provider key, and execute the call late. */
+  readonly failureKept: boolean
+  readonly evidence: Evidence | null
 }
-
-/** An operation's row with those of its resources. */
-export interface JoinedRow extends OperationColumns, Ages, FeeColumns {
-  payment: PaymentRow
-  refund: RefundRow | null
-  dispute: DisputeRow | null
-}
-
-/** The select list of an operation. */
-export const operationColumns = (tx: Transaction): Fragment => tx`
-  tenant_id, id, operation, key, parameters, payment_id, refund_id, dispute_id, recovery_point,
-  lease_epoch, attempts, in_doubt, key_generation, created_at, unknown_at, failure_kept, evidence
-`
 
 /**
  * Reads the resources of operations, and how old they are.
@@ -92,120 +63,97 @@ export const operationColumns = (tx: Transaction): Fragment => tx`
  */
 export async function joinResources(
   tx: Transaction,
-  rows: readonly OperationColumns[],
+  rows: readonly KeyRow[],
   isLast = false,
-): Promise<JoinedRow[]> {
+): Promise<JoinedOperation[]> {
   if (rows.length === 0) return []
-  const tenantIds = [...new Set(rows.map((row) => row.tenant_id))]
-  const find = <Row extends ResourceOfTenant>(
-    table: 'payments' | 'refunds' | 'disputes',
-    ids: readonly (string | null)[],
-  ) => findRows<Row>(tx, table, tenantIds, ids)
   const reading = [
-    find<PaymentRow>(
-      'payments',
-      rows.map((row) => row.payment_id),
-    ),
-    find<RefundRow>(
-      'refunds',
-      rows.map((row) => row.refund_id),
-    ),
-    find<DisputeRow>(
-      'disputes',
-      rows.map((row) => row.dispute_id),
-    ),
-    findFees(tx, tenantIds),
-    findAges(tx, tenantIds, rows),
+    findResources(tx, rows, 'payments', 'payment_id', paymentFromRow),
+    findResources(tx, rows, 'refunds', 'refund_id', refundFromRow),
+    findResources(tx, rows, 'disputes', 'dispute_id', disputeFromRow),
+    findFees(tx, rows),
+    findAges(tx, rows),
   ] as const
   const found = isLast ? lastly(tx, reading) : together(reading)
-  const [payments, refunds, disputes, tenants, ages] = await found
+  const [payments, refunds, disputes, schedules, ages] = await found
   return rows.flatMap((row) => {
-    const { tenant_id: tenantId } = row
-    const payment = payments.get(nameOf(tenantId, row.payment_id))
-    const refund = refunds.get(nameOf(tenantId, row.refund_id)) ?? null
-    const dispute = disputes.get(nameOf(tenantId, row.dispute_id)) ?? null
-    const fees = tenants.get(tenantId)
-    const age = ages.get(nameOf(tenantId, row.id))
-    if (payment === undefined || fees === undefined || age === undefined) return []
-    return [{ ...row, ...age, ...fees, payment, refund, dispute }]
+    const operation = objectOf(row)
+    const { tenantId, paymentId, attempts: attempt } = operation
+    const payment = payments.get(nameOf({ tenantId, id: paymentId }))
+    const refund = refunds.get(nameOf({ tenantId, id: row.refund_id })) ?? null
+    const dispute = disputes.get(nameOf({ tenantId, id: row.dispute_id })) ?? null
+    const fees = schedules.get(tenantId)
+    const age = ages.get(nameOf(operation))
+    if (paymentId === null || !payment || !fees || !age) return []
+    return { ...operation, ...age, attempt, paymentId, payment, refund, dispute, fees }
   })
 }
 
-interface ResourceOfTenant {
-  readonly tenant_id: string
-  readonly id: string
-}
+const tenantsOf = (rows: readonly KeyRow[]): string[] => [
+  ...new Set(rows.map((row) => row.tenant_id)),
+]
 
 /** By tenant and id. */
-async function findRows<Row extends ResourceOfTenant>(
+async function findResources<Resource extends OperationRef>(
   tx: Transaction,
-  table: string,
-  tenantIds: readonly string[],
-  ids: readonly (string | null)[],
-): Promise<ReadonlyMap<string, Row>> {
-  const named = ids.filter((id) => id !== null)
-  if (named.length === 0) return new Map()
-  const found = await tx<Row[]>`
+  rows: readonly KeyRow[],
+  table: 'payments' | 'refunds' | 'disputes',
+  column: 'payment_id' | 'refund_id' | 'dispute_id',
+  fromRow: (row: never) => Resource,
+): Promise<ReadonlyMap<string, Resource>> {
+  const ids = rows.flatMap((row) => row[column] ?? [])
+  if (ids.length === 0) return new Map()
+  const found = await tx<never[]>`
     select * from ${tx(table)}
-    where tenant_id = any(${[...tenantIds]}::uuid[]) and id = any(${named}::uuid[])
+    where tenant_id = any(${tenantsOf(rows)}::uuid[]) and id = any(${ids}::uuid[])
   `
-  return new Map(found.map((row) => [nameOf(row.tenant_id, row.id), row]))
+  return new Map(found.map(fromRow).map((resource) => [nameOf(resource), resource]))
 }
 
-const nameOf = (tenantId: string, id: string | null): string => `${tenantId} ${id}`
+export const nameOf = ({ tenantId, id }: { tenantId: string; id: string | null }): string =>
+  `${tenantId} ${id}`
+
+/** By the clock of the database. */
+interface AgesRow extends Pick<KeyRow, 'tenant_id' | 'id'> {
+  readonly phase_age_ms: number
+  readonly age_ms: number
+  readonly unknown_for_seconds: number | null
+}
 
 /** Not by the statement that changes them: on Citus, that may return no function of the time. */
 async function findAges(
   tx: Transaction,
-  tenantIds: readonly string[],
-  rows: readonly OperationColumns[],
-): Promise<ReadonlyMap<string, Ages>> {
-  const found = await tx<(Ages & ResourceOfTenant)[]>`
+  rows: readonly KeyRow[],
+): Promise<ReadonlyMap<string, ObjectOf<AgesRow>>> {
+  const found = await tx<AgesRow[]>`
     select
       tenant_id, id,
       (extract(epoch from now() - phase_began_at) * 1000)::float8 as phase_age_ms,
       (extract(epoch from now() - created_at) * 1000)::float8 as age_ms,
       extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
     from idempotency_keys
-    where tenant_id = any(${[...tenantIds]}::uuid[])
+    where tenant_id = any(${tenantsOf(rows)}::uuid[])
       and id = any(${rows.map(({ id }) => id)}::uuid[])
   `
-  return new Map(found.map(({ tenant_id: tenantId, id, ...ages }) => [nameOf(tenantId, id), ages]))
+  return new Map(found.map(objectOf).map((ages) => [nameOf(ages), ages]))
 }
 
-type FeeColumns = Pick<RowOf<typeof tenants>, 'fee_basis_points' | 'fee_fixed_minor'>
+type FeesRow = Pick<RowOf<typeof tenants>, 'id' | 'fee_basis_points' | 'fee_fixed_minor'>
 
 async function findFees(
   tx: Transaction,
-  tenantIds: readonly string[],
-): Promise<ReadonlyMap<string, FeeColumns>> {
-  const rows = await tx<(FeeColumns & { readonly id: string })[]>`
+  rows: readonly KeyRow[],
+): Promise<ReadonlyMap<string, FeeSchedule>> {
+  const found = await tx<FeesRow[]>`
     select id, fee_basis_points, fee_fixed_minor from tenants
-    where id = any(${[...tenantIds]}::uuid[])
+    where id = any(${tenantsOf(rows)}::uuid[])
   `
-  return new Map(rows.map(({ id, ...fees }) => [id, fees]))
-}
-
-export function operationFromRow(row: JoinedRow): OperationRow {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    operation: row.operation,
-    key: row.key,
-    parameters: row.parameters,
-    paymentId: row.payment_id,
-    recoveryPoint: row.recovery_point,
-    leaseEpoch: row.lease_epoch,
-    attempt: row.attempts,
-    inDoubt: row.in_doubt,
-    phaseAgeMs: row.phase_age_ms,
-    ageMs: row.age_ms,
-    keyGeneration: row.key_generation,
-    payment: paymentFromRow(row.payment),
-    refund: row.refund && refundFromRow(row.refund),
-    dispute: row.dispute && disputeFromRow(row.dispute),
-    fees: { basisPoints: row.fee_basis_points, fixedMinor: row.fee_fixed_minor },
-  }
+  return new Map(
+    found.map((row) => [
+      row.id,
+      { basisPoints: row.fee_basis_points, fixedMinor: row.fee_fixed_minor },
+    ]),
+  )
 }
 
 /** Reads an operation for a caller without a lease. */
@@ -213,11 +161,11 @@ export async function readOperation(
   tx: Transaction,
   ref: OperationRef,
 ): Promise<OperationRow | undefined> {
-  const rows = await tx<OperationColumns[]>`
-    select ${operationColumns(tx)} from idempotency_keys where ${isOperation(tx, ref)}
+  const rows = await tx<KeyRow[]>`
+    select ${keyColumns(tx)} from idempotency_keys where ${isOperation(tx, ref)}
   `
-  const [row] = await joinResources(tx, rows)
-  return row && operationFromRow(row)
+  const [operation] = await joinResources(tx, rows)
+  return operation
 }
 
 /** The progress of an operation, and its lease epoch. */

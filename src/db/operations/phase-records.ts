@@ -43,23 +43,14 @@ export interface PhaseRecord {
  * the status before the first.
  */
 export function withChange(writes: Writes, { payment, refund }: ResourceChange): Writes {
+  const { payment: paid, refund: given, dispute: _, announces: _announces, ...others } = writes
   if (payment !== undefined) {
-    const { previousStatus } = writes.payment ?? payment
-    return { ...withoutResource(writes), payment: { ...payment, previousStatus } }
+    const { previousStatus } = paid ?? payment
+    return { ...others, payment: { ...payment, previousStatus } }
   }
   if (refund === undefined) return writes
-  const { previousStatus } = writes.refund ?? refund
-  return { ...withoutResource(writes), refund: { ...refund, previousStatus } }
-}
-
-function withoutResource({
-  payment: _payment,
-  refund: _refund,
-  dispute: _dispute,
-  announces: _announces,
-  ...rest
-}: Writes) {
-  return rest
+  const { previousStatus } = given ?? refund
+  return { ...others, refund: { ...refund, previousStatus } }
 }
 
 /** The types of the events that the record inserts. */

@@ -2,9 +2,10 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Store, Transaction } from '../connection/client.ts'
-import { rowsOf, type NewRow } from '../connection/rows.ts'
+import { objectOf, rowsOf, type NewRow, type ObjectOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { phaseRuns } from '../schema/phase-runs.ts'
 import type { RowOf } from '../schema/row-of.ts'
 
 /** One try of a phase, from the engine. */
@@ -36,15 +37,15 @@ export async function insertStarted(
   operations: readonly StartedRow[],
 ): Promise<void> {
   const rows = operations.map((operation) => ({
-    tenant_id: operation.tenant_id,
+    tenantId: operation.tenant_id,
     id: randomUUIDv7(),
-    payment_id: operation.payment_id,
-    operation_id: operation.id,
+    paymentId: operation.payment_id,
+    operationId: operation.id,
     operation: operation.operation,
     reached: operation.recovery_point,
     attempt: operation.attempts,
-    lease_epoch: 0,
-    started_at: operation.created_at,
+    leaseEpoch: 0,
+    startedAt: operation.created_at,
   }))
   await insertPhaseRuns(tx, rows)
 }
@@ -60,24 +61,21 @@ export async function appendPhaseRuns(
   tx: Transaction,
   tries: readonly { readonly owner: PhaseRunOwner; readonly runs: readonly PhaseRun[] }[],
 ): Promise<void> {
-  const rows = tries.flatMap(({ owner, runs }) =>
-    runs.map((run) => ({
-      tenant_id: owner.tenantId,
+  const rows = tries.flatMap(({ owner, runs }) => {
+    const { tenantId, id: operationId, paymentId, operation, attempt, leaseEpoch } = owner
+    const ofOwner = { tenantId, operationId, paymentId, operation, attempt, leaseEpoch }
+    return runs.map(({ phase, reached, outcome, startedAt, endedAt = startedAt }) => ({
       id: randomUUIDv7(),
-      payment_id: owner.paymentId,
-      operation_id: owner.id,
-      operation: owner.operation,
-      phase: run.phase,
-      reached: run.reached,
-      attempt: owner.attempt,
-      lease_epoch: owner.leaseEpoch,
-      outcome: run.outcome?.outcome ?? null,
-      asked: run.outcome?.asked ?? null,
-      answered: run.outcome?.answered ?? null,
-      started_at: run.startedAt.toISOString(),
-      ended_at: (run.endedAt ?? run.startedAt).toISOString(),
-    })),
-  )
+      ...ofOwner,
+      phase,
+      reached,
+      outcome: outcome?.outcome,
+      asked: outcome?.asked,
+      answered: outcome?.answered,
+      startedAt,
+      endedAt,
+    }))
+  })
   await insertPhaseRuns(tx, rows)
 }
 
@@ -86,21 +84,8 @@ async function insertPhaseRuns(tx: Transaction, rows: readonly NewRow[]): Promis
 }
 
 /** A line of a timeline. */
-export interface PhaseRunRecord {
-  readonly operationId: string
-  readonly operation: string
-  /** Null for the intent itself. */
-  readonly phase: string | null
-  readonly reached: string | null
-  readonly attempt: number
-  readonly leaseEpoch: number
+export interface PhaseRunRecord extends Omit<ObjectOf<RowOf<typeof phaseRuns>>, 'outcome'> {
   readonly outcome: Outcome<unknown>['outcome'] | null
-  readonly asked: Readonly<Record<string, unknown>> | null
-  readonly answered: Readonly<Record<string, unknown>> | null
-  readonly startedAt: Date
-  /** Null for the intent. */
-  readonly endedAt: Date | null
-  readonly recordedAt: Date
 }
 
 /** The timeline of a payment, oldest first: all of it, or the first entries. */
@@ -112,27 +97,12 @@ export async function listPhaseRuns(
 ): Promise<PhaseRunRecord[]> {
   // Sorts by the database's clock first: several processes generate the ids, each with its own
   // clock.
-  const rows = await asTenant(sql, tenantId)`
-    select
-      operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,
-      started_at, ended_at, recorded_at
-    from phase_runs
+  type Row = Omit<RowOf<typeof phaseRuns>, 'outcome'> & Pick<PhaseRunRecord, 'outcome'>
+  const rows = await asTenant(sql, tenantId)<Row[]>`
+    select * from phase_runs
     where tenant_id = ${tenantId} and payment_id = ${paymentId}
     order by recorded_at, started_at, id
     limit ${limit}
   `
-  return rows.map((row) => ({
-    operationId: row['operation_id'],
-    operation: row['operation'],
-    phase: row['phase'],
-    reached: row['reached'],
-    attempt: row['attempt'],
-    leaseEpoch: row['lease_epoch'],
-    outcome: row['outcome'],
-    asked: row['asked'],
-    answered: row['answered'],
-    startedAt: new Date(row['started_at']),
-    endedAt: row['ended_at'] && new Date(row['ended_at']),
-    recordedAt: new Date(row['recorded_at']),
-  }))
+  return rows.map(objectOf)
 }

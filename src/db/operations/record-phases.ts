@@ -3,6 +3,8 @@
 // worker that lost its lease writes nothing.
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
+import type { Counts } from '../../domain/tenants/tenant-counts.ts'
+import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { inTenant, together } from '../connection/transaction.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
@@ -10,8 +12,8 @@ import { addProviderEvents } from '../events/provider-events.ts'
 import { findPaymentEvents, writeEvents, type NewEvent } from '../events/write-events.ts'
 import { insertPostings } from '../ledger/ledger.ts'
 import { updateDispute } from '../payments/disputes.ts'
-import { updatePayment } from '../payments/payment-changes.ts'
-import { updateRefund } from '../payments/refund-changes.ts'
+import { updatePayment } from '../payments/payments.ts'
+import { updateRefund } from '../payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
 import { isOwner } from './fence.ts'
 import type { Claim } from './leases.ts'
@@ -35,6 +37,28 @@ export interface PhaseToRecord {
   readonly claim: Claim
   readonly move: RecordedMove
   readonly record: PhaseRecord
+}
+
+/** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
+export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
+
+/**
+ * Records of a tenant that come together share one transaction. Tenants do not share one: one that waits for
+ * a lock of a tenant delays no other.
+ *
+ * @param running the operations whose phases may share a transaction; without it none is waited for.
+ */
+export function batchRecords(running?: Counts, limits?: BatchLimits): RecordPhase {
+  const record = createBatches(
+    (phases: readonly PhaseToRecord[], sql: Sql) => recordEach(sql, phases),
+    {
+      groupOf: ({ claim }) => claim.tenantId,
+      subjectOf: ({ claim }) => claim.paymentId,
+      siblings: ({ claim }) => running?.of(claim.tenantId) ?? 0,
+      limits,
+    },
+  )
+  return (sql, phase) => record(phase, sql)
 }
 
 /**

@@ -10,8 +10,8 @@ import { nextCheckAt, readUnknownFor } from './leases.ts'
 import { readOperation, type OperationRow } from './operation-rows.ts'
 import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/queues.ts'
 
-/** A recovery point from which no provider call is made. */
-export interface LocalPhase {
+/** A recovery point of an operation. */
+export interface PhaseName {
   readonly operation: string
   readonly recoveryPoint: string
 }
@@ -20,12 +20,13 @@ export interface LocalPhase {
 export interface RepeatRule {
   /** For how long each provider remembers an idempotency key. Any other provider remembers none. */
   readonly keyWindows: readonly { readonly provider: string; readonly seconds: number }[]
-  readonly localPhases: readonly LocalPhase[]
+  /** From which no provider call is made. */
+  readonly localPhases: readonly PhaseName[]
   /** The limit of claims: after more, the operation itself may crash its owners. */
   readonly attempts: number
 }
 
-const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The rows of a backlog that one sweep scans: the oldest, which move next anyway. */
 const SCAN_LIMIT = 1_000
@@ -177,13 +178,7 @@ async function requeue(
 /** Deletes dead letters of operations that have completed since. Returns their number. */
 export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
   return await inService(sql, async (tx) => {
-    const letters = await tx<WaitingJob[]>`
-      select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
-      from ${tx(JOB_SCHEMA)}.job
-      where name = ${OPERATIONS_DEAD_LETTERS} and state < 'active' and not blocked
-      order by priority desc, created_on
-      limit ${SCAN_LIMIT}
-    `
+    const letters = await findJobs(tx, OPERATIONS_DEAD_LETTERS, 0)
     if (letters.length === 0) return 0
     const completed = await findOperations(tx, letters, tx`and status = 'completed'`)
     const obsolete = letters.filter((letter) => completed.has(nameOf(letter)))
@@ -195,38 +190,13 @@ export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
   })
 }
 
-/** The names of the operations of jobs that exist and meet the condition. */
-async function findOperations(
-  tx: Transaction,
-  jobs: readonly WaitingJob[],
-  condition: Fragment,
-): Promise<ReadonlySet<string>> {
-  const refs = jobs.filter(({ tenantId, operationId }) => isUuid(tenantId) && isUuid(operationId))
-  const rows = await tx<Pick<WaitingJob, 'tenantId' | 'operationId'>[]>`
-    select tenant_id as "tenantId", id as "operationId" from idempotency_keys
-    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
-      and id = any(${refs.map(({ operationId }) => operationId)}::uuid[]) ${condition}
-  `
-  return new Set(rows.map(nameOf))
-}
-
-const nameOf = ({ tenantId, operationId }: Pick<WaitingJob, 'tenantId' | 'operationId'>): string =>
-  `${tenantId} ${operationId}`
-
 /** With distributed tables, a job may be visible before its operation, for as long as a commit takes. */
 const VISIBLE_AFTER_SECONDS = 60
 
 /** Moves jobs whose operation does not exist to the dead letters. Returns their number. */
 export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
   return await inService(sql, async (tx) => {
-    const waiting = await tx<WaitingJob[]>`
-      select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
-      from ${tx(JOB_SCHEMA)}.job
-      where name = ${OPERATIONS_QUEUE} and state < 'active' and not blocked
-        and created_on < now() - ${VISIBLE_AFTER_SECONDS} * interval '1 second'
-      order by priority desc, created_on
-      limit ${SCAN_LIMIT}
-    `
+    const waiting = await findJobs(tx, OPERATIONS_QUEUE, VISIBLE_AFTER_SECONDS)
     if (waiting.length === 0) return 0
     const existing = await findOperations(tx, waiting, tx``)
     const orphans = waiting.filter((job) => !existing.has(nameOf(job)))
@@ -238,19 +208,48 @@ export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
       returning data
     `
     const output = { reason: 'there is no such operation' }
-    await addJobs(
-      tx,
-      OPERATIONS_DEAD_LETTERS,
-      orphaned.map(({ data }) => ({ data, output })),
-    )
+    const letters = orphaned.map(({ data }) => ({ data, output }))
+    await addJobs(tx, OPERATIONS_DEAD_LETTERS, letters)
     return orphaned.length
   })
 }
 
-interface WaitingJob {
-  readonly id: string
+interface OperationOfJob {
   readonly tenantId: string | null
   readonly operationId: string | null
 }
 
-const isUuid = (text: string | null): text is string => new RegExp(UUID).test(text ?? '')
+interface WaitingJob extends OperationOfJob {
+  readonly id: string
+}
+
+/** The waiting jobs of a queue that are this old: those that it runs next. */
+async function findJobs(tx: Transaction, queue: string, seconds: number): Promise<WaitingJob[]> {
+  return await tx<WaitingJob[]>`
+    select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
+    from ${tx(JOB_SCHEMA)}.job
+    where name = ${queue} and state < 'active' and not blocked
+      and created_on <= now() - ${seconds} * interval '1 second'
+    order by priority desc, created_on
+    limit ${SCAN_LIMIT}
+  `
+}
+
+/** The names of the operations of jobs that exist and meet the condition. */
+async function findOperations(
+  tx: Transaction,
+  jobs: readonly OperationOfJob[],
+  condition: Fragment,
+): Promise<ReadonlySet<string>> {
+  const refs = jobs.filter(({ tenantId, operationId }) => isUuid(tenantId) && isUuid(operationId))
+  const rows = await tx<OperationOfJob[]>`
+    select tenant_id as "tenantId", id as "operationId" from idempotency_keys
+    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${refs.map(({ operationId }) => operationId)}::uuid[]) ${condition}
+  `
+  return new Set(rows.map(nameOf))
+}
+
+const isUuid = (text: string | null): boolean => UUID.test(text ?? '')
+
+const nameOf = ({ tenantId, operationId }: OperationOfJob): string => `${tenantId} ${operationId}`

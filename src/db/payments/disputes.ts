@@ -7,37 +7,18 @@ import {
 } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { rowsOf } from '../connection/rows.ts'
+import { objectOf, rowsOf } from '../connection/rows.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'
 import type { NewEvent } from '../events/write-events.ts'
-import type { Intent } from '../idempotency/intent.ts'
-import { byIntent, unchanged, type WriteResources } from '../idempotency/resources.ts'
-import { StaleResourceError } from './stale-resource.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { byIntent, unchanged, type Intent, type WriteResources } from '../idempotency/intent.ts'
+import { StaleResourceError } from './payments.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import type { disputes } from '../schema/disputes.ts'
 import type { RowOf } from '../schema/row-of.ts'
 
 export type DisputeRow = RowOf<typeof disputes>
 
-export function disputeFromRow(row: DisputeRow): Dispute {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    paymentId: row.payment_id,
-    providerDisputeId: row.provider_dispute_id,
-    amountMinor: row.amount_minor,
-    currency: row.currency,
-    reason: row.reason,
-    status: row.status,
-    evidenceDueAt: row.evidence_due_at === null ? null : new Date(row.evidence_due_at),
-    withdrawnMinor: row.withdrawn_minor,
-    reinstatedMinor: row.reinstated_minor,
-    feeMinor: row.fee_minor,
-    feeCurrency: row.fee_currency,
-    openedAt: new Date(row.opened_at),
-    createdAt: new Date(row.created_at),
-  }
-}
+export const disputeFromRow = (row: DisputeRow): Dispute => objectOf(row)
 
 /** A dispute that the provider has, and we do not have yet. */
 export interface NewDispute {
@@ -55,17 +36,15 @@ export function insertDispute({
   standing,
 }: NewDispute): WriteResources {
   return async (tx, tenantId, intents) => {
-    const disputes = intents.map(({ disputeId, paymentId }) => ({
-      tenant_id: tenantId,
-      id: disputeId,
-      payment_id: paymentId,
-      provider_dispute_id: providerDisputeId,
-      amount_minor: standing.amountMinor,
-      currency: standing.currency,
-      reason: standing.reason,
-      status: firstStatus(standing),
-      evidence_due_at: standing.evidenceDueAt,
-      opened_at: openedAt,
+    const { amountMinor, currency, reason, evidenceDueAt } = standing
+    const terms = { amountMinor, currency, reason, status: firstStatus(standing), evidenceDueAt }
+    const disputes = intents.map(({ disputeId: id, paymentId }) => ({
+      tenantId,
+      id,
+      paymentId,
+      providerDisputeId,
+      ...terms,
+      openedAt,
     }))
     const inserted = await tx<DisputeRow[]>`
       insert into disputes ${rowsOf(tx, disputes)}
@@ -120,7 +99,6 @@ export async function isDisputed(
   )
 }
 
-/** Finds a dispute of a tenant. */
 export async function findDispute(
   sql: Sql | Transaction,
   tenantId: string,
@@ -162,13 +140,10 @@ export async function listDisputes(
   const list = {
     columns: sql`*`,
     entries: sql`from disputes where tenant_id = ${tenantId}`,
-    filters: sql`
-        ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
-        ${status === undefined ? sql`` : sql`and status = ${status}`}
-    `,
+    filters: matching(sql, { payment_id: paymentId, status }),
     fromRow: disputeFromRow,
   }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+  return await listOf(sql, tenantId, list, request)
 }
 
 /**

@@ -35,7 +35,7 @@ export async function announceIfExpiring(
     const expiring = payments.filter(
       ({ status, captureBefore }) => status === 'requires_capture' && (captureBefore ?? now) > now,
     )
-    for (const [tenantId, holds] of ofEachTenant(expiring, (hold) => hold.tenantId)) {
+    for (const [tenantId, holds] of ofEachTenant(expiring)) {
       const ids = holds.map(({ id }) => id)
       await writePaymentEvents(tx, tenantId, ids, AUTHORIZATION_EXPIRING)
     }

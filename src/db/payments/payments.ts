@@ -1,98 +1,78 @@
-// Inserts and reads payments, and marks them as processing for intents.
-import type { Failure, Payment, PaymentRequest } from '../../domain/payments/payment.ts'
+// Inserts, reads and changes payments, with their events. Each update names the status that it leaves, and
+// a CHECK refuses transitions that the domain does not list.
+import {
+  paymentAfter,
+  withStatus,
+  type ChangedPayment,
+  type Payment,
+  type PaymentChange,
+  type PaymentRequest,
+} from '../../domain/payments/payment.ts'
 import {
   isFinal,
   paymentStatuses,
+  waitingStatuses,
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
+import { objectOf, rowsOf } from '../connection/rows.ts'
+import { asTenant } from '../connection/transaction.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
-import { rowsOf } from '../connection/rows.ts'
-import type { Intent, IntentDetails } from '../idempotency/intent.ts'
+import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
 import {
   byIntent,
   unchanged,
   unlessDuplicate,
+  type Intent,
   type WriteResources,
-} from '../idempotency/resources.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { asTenant, inTenant } from '../connection/transaction.ts'
+} from '../idempotency/intent.ts'
 import type { payments } from '../schema/payments.ts'
 import type { RowOf } from '../schema/row-of.ts'
 
 export type PaymentRow = RowOf<typeof payments>
 
-export function paymentFromRow(row: PaymentRow): Payment {
+export function paymentFromRow({ expiry_step: _step, ...row }: PaymentRow): Payment {
   return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    amountMinor: row.amount_minor,
-    amountCapturedMinor: row.amount_captured_minor,
-    amountRefundedMinor: row.amount_refunded_minor,
-    amountRefundingMinor: row.amount_refunding_minor,
-    currency: row.currency,
-    status: row.status,
-    previousStatus: row.previous_status,
-    captureMethod: row.capture_method,
-    paymentMethod: row.payment_method,
-    customer: row.customer,
-    description: row.description,
-    reference: row.reference,
-    metadata: row.metadata,
-    offSession: row.off_session,
-    returnUrl: row.return_url,
-    failure: failureFromRow(row),
-    cancellationReason: row.cancellation_reason,
-    captureBefore: row.capture_before ? new Date(row.capture_before) : null,
-    provider: row.provider,
-    providerPaymentId: row.provider_payment_id,
+    ...withFailure(row),
     // Decrypted when it is read, so that only what needs it fails if it cannot be decrypted.
     get clientSecret() {
       return clientSecret.decrypt({ tenantId: row.tenant_id, id: row.id }, row.client_secret)
     },
-    createdAt: new Date(row.created_at),
   }
 }
 
-/** The reason of a decline, from the columns that payments and refunds share. */
-export function failureFromRow(
-  row: Pick<PaymentRow, 'failure_code' | 'failure_decline_code' | 'failure_message'>,
-): Failure | null {
-  if (row.failure_code === null) return null
-  return {
-    code: row.failure_code,
-    declineCode: row.failure_decline_code,
-    message: row.failure_message ?? '',
-  }
+type FailureRow = Pick<PaymentRow, 'failure_code' | 'failure_decline_code' | 'failure_message'>
+
+/** The object of a row of a payment or a refund, with the reason of a decline. */
+export function withFailure<Row extends FailureRow & { readonly updated_at: string }>(row: Row) {
+  const { failure_code: code, failure_decline_code: declineCode, failure_message, ...others } = row
+  const { updated_at: _updatedAt, ...columns } = others
+  const failure = code === null ? null : { code, declineCode, message: failure_message ?? '' }
+  return { ...objectOf(columns), failure }
 }
 
 /** What `insertPayments` reads of an intent. */
-export function detailsOfPayment(payment: PaymentRequest, provider: string): IntentDetails {
-  return {
-    amount_minor: payment.amountMinor,
-    currency: payment.currency,
-    capture_method: payment.captureMethod,
-    payment_method: payment.paymentMethod,
-    customer: payment.customer,
-    description: payment.description,
-    reference: payment.reference,
-    metadata: payment.metadata,
-    off_session: payment.offSession ?? false,
-    return_url: payment.returnUrl ?? null,
-    provider,
-  }
-}
+export const detailsOfPayment = (payment: PaymentRequest, provider: string) => ({
+  amountMinor: payment.amountMinor,
+  currency: payment.currency,
+  captureMethod: payment.captureMethod,
+  paymentMethod: payment.paymentMethod,
+  customer: payment.customer,
+  description: payment.description,
+  reference: payment.reference,
+  metadata: payment.metadata,
+  offSession: payment.offSession ?? false,
+  returnUrl: payment.returnUrl ?? null,
+  provider,
+})
 
 /**
  * Inserts the payments of intents. Saved payment methods need no check: the provider takes them only with
  * their customer.
  */
 export const insertPayments: WriteResources = async (tx, tenantId, intents) => {
-  const payments = intents.map(({ paymentId, details }) => ({
-    tenant_id: tenantId,
-    id: paymentId,
-    ...details,
-  }))
+  const payments = intents.map(({ paymentId: id, details }) => ({ tenantId, id, ...details }))
   const inserted = await tx<PaymentRow[]>`
     insert into payments ${rowsOf(tx, inOrderOfReference(payments))}
     on conflict do nothing
@@ -191,7 +171,6 @@ function allowedIntents(
 
 const paymentIdOf = ({ paymentId }: Intent): string => paymentId
 
-/** Finds a payment of a tenant. */
 export async function findPayment(
   sql: Sql | Transaction,
   tenantId: string,
@@ -214,11 +193,167 @@ export async function listPayments(
   { reference }: { readonly reference?: string | undefined },
   request: PageRequest,
 ): Promise<Page<Payment> | undefined> {
-  const withReference = reference === undefined ? sql`` : sql`and reference = ${reference}`
   const list = {
     columns: sql`*`,
-    entries: sql`from payments where tenant_id = ${tenantId} ${withReference}`,
+    entries: sql`from payments where tenant_id = ${tenantId} ${matching(sql, { reference })}`,
     fromRow: paymentFromRow,
   }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+  return await listOf(sql, tenantId, list, request)
+}
+
+/** A reference, of a payment or of a refund: the two do not share theirs. */
+export interface ReferenceName {
+  readonly tenantId: string
+  readonly kind: 'payment' | 'refund'
+  readonly reference: string
+}
+
+/**
+ * The id of the payment or refund that uses the reference; undefined when none does. Those that
+ * ended without effect do not use theirs.
+ */
+export async function findUserOfReference(
+  sql: Sql,
+  { tenantId, kind, reference }: ReferenceName,
+): Promise<string | undefined> {
+  const [row] = await asTenant(sql, tenantId)<{ id: string }[]>`
+    select id from ${sql(`${kind}s`)}
+    where tenant_id = ${tenantId} and reference = ${reference}
+      and status not in ('declined', 'canceled', 'failed')
+  `
+  return row?.id
+}
+
+/** A resource has left the status that it was read with: another process changed it. */
+export class StaleResourceError extends Error {
+  override name = 'StaleResourceError'
+
+  constructor(resource: string, status: string) {
+    super(`${resource} is not ${status} any more`)
+  }
+}
+
+/**
+ * Changes a payment that is still in the status it was read with, and writes the event.
+ *
+ * @throws StaleResourceError when it is in another status.
+ */
+export async function changePayment(
+  tx: Transaction,
+  payment: Payment,
+  change: PaymentChange,
+  idempotencyKey: string,
+): Promise<Payment> {
+  const changed = paymentAfter(payment, change)
+  await writeEvents(tx, payment.tenantId, await updatePayment(tx, changed, idempotencyKey))
+  return changed
+}
+
+/**
+ * Changes a payment that is still in its previous status. Returns the event of the change, which the
+ * caller has to write.
+ *
+ * @throws StaleResourceError when it is in another status. The transaction has to be rolled back.
+ */
+export async function updatePayment(
+  tx: Transaction,
+  payment: ChangedPayment,
+  idempotencyKey: string,
+): Promise<NewEvent[]> {
+  const { tenantId, id, previousStatus } = payment
+  const { status, failure, captureBefore, provider, ...others } = changedValues(payment)
+  const isHeld = status === 'requires_capture' && captureBefore !== null
+  const [changed] = await tx<PaymentRow[]>`
+    update payments set
+      status = ${status},
+      previous_status = status,
+      failure_code = ${failure?.code ?? null},
+      failure_decline_code = ${failure?.declineCode ?? null},
+      failure_message = ${failure?.message ?? null},
+      cancellation_reason = ${others.cancellationReason},
+      capture_before = ${captureBefore},
+      -- A hold that begins, or whose end moves, has to be announced before its end.
+      expiry_step = case
+        when ${isHeld}
+          and (expiry_step is null or capture_before is distinct from ${captureBefore}::timestamptz)
+        then 'announce'
+        else expiry_step
+      end,
+      provider_payment_id = coalesce(${others.providerPaymentId}, provider_payment_id),
+      client_secret = coalesce(${others.clientSecret}, client_secret),
+      amount_minor = ${others.amountMinor},
+      amount_captured_minor = greatest(${others.amountCapturedMinor}::bigint, amount_captured_minor),
+      -- An erased payment method stays erased.
+      payment_method = case when provider = ${provider}
+        then payment_method else ${others.paymentMethod} end,
+      provider = ${provider},
+      updated_at = now()
+    where tenant_id = ${tenantId} and id = ${id} and status = ${previousStatus}
+    returning *
+  `
+  if (changed === undefined) throw new StaleResourceError(`payment ${id}`, previousStatus)
+  return eventsOfChange('payment', changed, idempotencyKey)
+}
+
+/** Each member that a change can have, as its column takes it: what an answer says, the row says too. */
+const changedValues = (payment: ChangedPayment) =>
+  ({
+    status: payment.status,
+    failure: payment.failure,
+    cancellationReason: payment.cancellationReason,
+    captureBefore: payment.captureBefore?.toISOString() ?? null,
+    providerPaymentId: payment.providerPaymentId,
+    clientSecret: clientSecret.encrypt(payment, payment.clientSecret),
+    amountMinor: payment.amountMinor,
+    amountCapturedMinor: payment.amountCapturedMinor,
+    provider: payment.provider,
+    paymentMethod: payment.paymentMethod,
+  }) satisfies Record<keyof PaymentChange, unknown>
+
+/**
+ * Marks a payment as processing for a reopened operation, if it is in one of the statuses in which
+ * the operation first found it.
+ *
+ * @throws StaleResourceError when it is not: another operation has changed it.
+ */
+export async function markProcessingAgain(
+  tx: Transaction,
+  payment: Payment,
+  statuses: readonly PaymentStatus[],
+  idempotencyKey: string,
+): Promise<Payment> {
+  if (!statuses.includes(payment.status)) {
+    throw new StaleResourceError(`payment ${payment.id}`, statuses.join(' or '))
+  }
+  return await changePayment(tx, payment, withStatus(payment, 'processing'), idempotencyKey)
+}
+
+/**
+ * Marks an unknown payment as processing. The last waiting status becomes its previous status
+ * again, so that it can go back there. A new payment never had one.
+ *
+ * @throws StaleResourceError when the payment is not unknown any more.
+ */
+export async function resumePayment(
+  tx: Transaction,
+  payment: Payment,
+  idempotencyKey: string,
+): Promise<Payment> {
+  const { tenantId, id } = payment
+  const [waited] = await tx<{ status: PaymentStatus }[]>`
+    select object ->> 'status' as status from events
+    where tenant_id = ${tenantId} and payment_id = ${id}
+      and type = any(${waitingStatuses.map((status) => `payment.${status}`)}::text[])
+    order by id desc
+    limit 1
+  `
+  const [row] = await tx<PaymentRow[]>`
+    update payments set
+      status = 'processing', previous_status = ${waited?.status ?? 'unknown'}, updated_at = now()
+    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    returning *
+  `
+  if (row === undefined) throw new StaleResourceError(`payment ${id}`, 'unknown')
+  await writeEvents(tx, tenantId, eventsOfChange('payment', row, idempotencyKey))
+  return paymentFromRow(row)
 }

@@ -1,42 +1,45 @@
-// Inserts and reads refunds, and reserves their amounts. Refunds together never exceed the capture: the
-// payment is locked while its amount is reserved, and a CHECK enforces the same.
-import type { Payment } from '../../domain/payments/payment.ts'
-import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
+// Inserts, reads and changes refunds, and the amounts that they reserve and take from their payment.
+// Refunds together never exceed the capture: the payment is locked while its amount is reserved, and a CHECK
+// enforces the same.
+import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
+import {
+  refundAfter,
+  type ChangedRefund,
+  type Refund,
+  type RefundChange,
+  type RefundReason,
+  type RefundStatus,
+} from '../../domain/payments/refund.ts'
+import { waitingRefundStatuses } from '../../domain/payments/refund-standing.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { rowsOf } from '../connection/rows.ts'
-import type { Intent, IntentDetails } from '../idempotency/intent.ts'
+import { asTenant, together } from '../connection/transaction.ts'
+import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
 import {
   byIntent,
   unchanged,
   unlessDuplicate,
+  type Intent,
   type WriteResources,
-} from '../idempotency/resources.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { findDisputed } from './disputes.ts'
-import { failureFromRow, inOrderOfReference, lockPayments } from './payments.ts'
-import { asTenant, inTenant, together } from '../connection/transaction.ts'
+} from '../idempotency/intent.ts'
 import type { refunds } from '../schema/refunds.ts'
 import type { RowOf } from '../schema/row-of.ts'
+import { findDisputed } from './disputes.ts'
+import {
+  inOrderOfReference,
+  lockPayments,
+  paymentFromRow,
+  StaleResourceError,
+  withFailure,
+} from './payments.ts'
 
 export type RefundRow = RowOf<typeof refunds>
 
-export function refundFromRow(row: RefundRow): Refund {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    paymentId: row.payment_id,
-    amountMinor: row.amount_minor,
-    currency: row.currency,
-    status: row.status,
-    reason: row.reason,
-    reference: row.reference,
-    metadata: row.metadata,
-    failure: failureFromRow(row),
-    providerRefundId: row.provider_refund_id,
-    // A version before this column did not write it.
-    moved: row.moved || row.status === 'succeeded',
-    createdAt: new Date(row.created_at),
-  }
+export function refundFromRow({ previous_status: _previous, ...row }: RefundRow): Refund {
+  // A version before the column `moved` did not write it.
+  const moved = row.moved || row.status === 'succeeded'
+  return { ...withFailure(row), moved }
 }
 
 /** The refund that a client requests; without an amount, the rest of the capture. */
@@ -45,11 +48,6 @@ export interface RefundRequest {
   readonly reason: RefundReason | null
   readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
-}
-
-/** What `insertRefunds` reads of an intent. */
-export function detailsOfRefund({ amountMinor, ...others }: RefundRequest): IntentDetails {
-  return { amount_minor: amountMinor, ...others }
 }
 
 /**
@@ -63,25 +61,19 @@ export const insertRefunds: WriteResources = async (tx, tenantId, intents) => {
     lockPayments(tx, tenantId, intents),
     findDisputed(tx, tenantId, paymentIds),
   ])
-  const paymentOf = new Map(payments.map((payment) => [payment.id, payment]))
+  const paymentOf = new Map(payments.map((row) => [row.id, paymentFromRow(row)]))
   const allowed: Intent[] = []
   const refunds = []
   for (const intent of intents) {
     const payment = paymentOf.get(intent.paymentId)
     if (payment?.status !== 'succeeded' || disputed.has(payment.id)) continue
-    const left =
-      payment.amount_captured_minor - payment.amount_refunded_minor - payment.amount_refunding_minor
-    const amount = Number(intent.details?.['amount_minor'] ?? left)
-    if (amount <= 0 || amount > left) continue
+    const left = amountLeftMinor(payment)
+    const amountMinor = Number(intent.details?.['amountMinor'] ?? left)
+    if (amountMinor <= 0 || amountMinor > left) continue
     allowed.push(intent)
-    refunds.push({
-      tenant_id: tenantId,
-      id: intent.refundId,
-      payment_id: payment.id,
-      currency: payment.currency,
-      ...intent.details,
-      amount_minor: amount,
-    })
+    const { refundId: id, details } = intent
+    const { id: paymentId, currency } = payment
+    refunds.push({ tenantId, id, paymentId, currency, ...details, amountMinor })
   }
   if (allowed.length === 0) return new Map()
   const inserted = await tx<RefundRow[]>`
@@ -120,7 +112,6 @@ export function lockRefundIfIn(statuses: readonly RefundStatus[]): WriteResource
 
 const refundIdOf = ({ refundId }: Intent): string | null => refundId
 
-/** Finds a refund of a tenant. */
 export async function findRefund(
   sql: Sql | Transaction,
   tenantId: string,
@@ -174,14 +165,82 @@ export async function listRefunds(
   }: { readonly paymentId?: string; readonly reference?: string | undefined },
   request: PageRequest,
 ): Promise<Page<Refund> | undefined> {
-  const ofPayment = paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`
-  const withReference = reference === undefined ? sql`` : sql`and reference = ${reference}`
   const list = {
     columns: sql`*`,
     entries: sql`
-      from refunds where tenant_id = ${tenantId} ${ofPayment} ${withReference}
+      from refunds where tenant_id = ${tenantId} ${matching(sql, { payment_id: paymentId, reference })}
     `,
     fromRow: refundFromRow,
   }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+  return await listOf(sql, tenantId, list, request)
+}
+
+/**
+ * Changes a refund that is still in the status it was read with, adjusts the amounts of its
+ * payment, and writes the event.
+ *
+ * @throws StaleResourceError when it is in another status, or when a resumed refund cannot reserve
+ *   its amount again because too little is left. The transaction has to be rolled back.
+ */
+export async function changeRefund(
+  tx: Transaction,
+  refund: Refund,
+  change: RefundChange,
+  idempotencyKey: string,
+): Promise<Refund> {
+  const changed = refundAfter(refund, change)
+  await writeEvents(tx, refund.tenantId, await updateRefund(tx, changed, idempotencyKey))
+  return changed
+}
+
+/**
+ * Changes a refund that is still in its previous status, and the amounts of its payment. The refund is
+ * locked first, because an event can change it at the same time. Returns the event of the change, which
+ * the caller has to write.
+ *
+ * @throws StaleResourceError like `changeRefund`.
+ */
+export async function updateRefund(
+  tx: Transaction,
+  refund: ChangedRefund,
+  idempotencyKey: string,
+): Promise<NewEvent[]> {
+  const { tenantId, id, paymentId, status, previousStatus, failure, amountMinor } = refund
+  const reservedMinor = (reservedBy(status) - reservedBy(previousStatus)) * amountMinor
+  const refundedMinor = (givenBy(status) - givenBy(previousStatus)) * amountMinor
+  const [changed] = await tx<RefundRow[]>`
+    update refunds set
+      status = ${status},
+      previous_status = status,
+      failure_code = ${failure?.code ?? null},
+      failure_decline_code = ${failure?.declineCode ?? null},
+      failure_message = ${failure?.message ?? null},
+      provider_refund_id = coalesce(${refund.providerRefundId}, provider_refund_id),
+      moved = ${refund.moved},
+      updated_at = now()
+    where tenant_id = ${tenantId} and id = ${id} and status = ${previousStatus}
+    returning *
+  `
+  if (changed === undefined) throw new StaleResourceError(`refund ${id}`, previousStatus)
+  const { count } = await tx`
+    update payments set
+      amount_refunding_minor = amount_refunding_minor + ${reservedMinor},
+      amount_refunded_minor = amount_refunded_minor + ${refundedMinor},
+      updated_at = now()
+    where tenant_id = ${tenantId} and id = ${paymentId}
+      and amount_refunding_minor + ${reservedMinor}
+        <= amount_captured_minor - amount_refunded_minor - ${refundedMinor}
+  `
+  if (count === 0) throw new StaleResourceError(`refund ${id}`, previousStatus)
+  return eventsOfChange('refund', changed, idempotencyKey)
+}
+
+/** 1 when a refund in this status reserves its amount, else 0. */
+function reservedBy(status: RefundStatus): number {
+  return ['processing', 'unknown', ...waitingRefundStatuses].includes(status) ? 1 : 0
+}
+
+/** 1 when a refund in this status has given its amount to the customer, else 0. */
+function givenBy(status: RefundStatus): number {
+  return status === 'succeeded' ? 1 : 0
 }

@@ -4,8 +4,8 @@ import type { Flavor } from '../../domain/problems/flavor.ts'
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
 import type { Transaction } from '../connection/client.ts'
 import { allowLongStatements } from '../connection/transaction.ts'
-import { advanceAnswerEpoch } from '../idempotency/answer-epochs.ts'
 import {
+  advanceAnswerEpoch,
   dropResponseIfCompleted,
   type AnsweredOperation,
 } from '../idempotency/dropped-responses.ts'

@@ -1,7 +1,7 @@
 // Reads due webhook deliveries for workers, and records their attempts. Each write is guarded by
 // the number of the attempt, so that no attempt counts twice.
 import type { Event } from '../../domain/events/event.ts'
-import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
+import type { Reply } from '../../domain/webhooks/webhook-delivery.ts'
 import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
 import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
@@ -11,7 +11,7 @@ import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
-import { judgeEndpoint, type JudgedAttempt } from './endpoint-health.ts'
+import { judgeEndpoint, type JudgedAttempt } from './webhook-endpoints.ts'
 
 /** A delivery whose next attempt is due. */
 export interface DueDelivery {
@@ -29,23 +29,15 @@ export interface DueDelivery {
   readonly scheduleStep: number
 }
 
-interface DueRow {
-  event: EventRow
-  endpoint_id: string
-  url: string
-  status: EndpointStatus
-  circuit: CircuitState
-  consecutive_failures: number
-  secrets: string[]
-  schedule_step: number
-}
-
 /** Undefined when the attempt was already made, or the delivery has ended. */
 export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDelivery | undefined> {
-  const [row] = await asTenant(sql, job.tenantId)<DueRow[]>`
+  const { tenantId } = job
+  type Row = Omit<DueDelivery, 'event'> & { readonly event: EventRow }
+  const [row] = await asTenant(sql, tenantId)<Row[]>`
     select
-      to_jsonb(events) as event, endpoint.id as endpoint_id, endpoint.url, endpoint.status,
-      endpoint.consecutive_failures, delivery.schedule_step,
+      to_jsonb(events) as event, endpoint.id as "endpointId", endpoint.url,
+      endpoint.status as "endpointStatus", endpoint.consecutive_failures as "consecutiveFailures",
+      delivery.schedule_step as "scheduleStep",
       case when endpoint.paused_until is null then 'closed'
         when endpoint.paused_until > now() then 'open' else 'half_open' end as circuit,
       array_remove(
@@ -65,21 +57,10 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
     join events on events.tenant_id = delivery.tenant_id and events.id = delivery.event_id
     where ${isDue(sql, job)}
   `
-  return row && dueFromRow(row, job)
-}
-
-function dueFromRow(row: DueRow, { tenantId }: WebhookJob): DueDelivery {
-  const endpoint = { tenantId, id: row.endpoint_id }
-  return {
-    event: eventFromRow(row.event),
-    endpointId: row.endpoint_id,
-    url: row.url,
-    endpointStatus: row.status,
-    circuit: row.circuit,
-    consecutiveFailures: row.consecutive_failures,
-    secrets: row.secrets.map((secret) => endpointSecret.decrypt(endpoint, secret)),
-    scheduleStep: row.schedule_step,
-  }
+  if (row === undefined) return undefined
+  const endpoint = { tenantId, id: row.endpointId }
+  const secrets = row.secrets.map((secret) => endpointSecret.decrypt(endpoint, secret))
+  return { ...row, event: eventFromRow(row.event), secrets }
 }
 
 /** Guards every write: the delivery is pending, and this attempt is its next one. */
@@ -111,11 +92,11 @@ export async function recordAttemptIfDue(
 ): Promise<boolean> {
   const { tenantId, deliveryId } = job
   const { reply, retryInSeconds } = attempt
-  const status = retryInSeconds === null ? endOf(attempt.verdict) : 'pending'
+  const end = attempt.verdict === 'succeeded' ? 'succeeded' : 'failed'
   return await inTenant(sql, tenantId, async (tx) => {
     const [delivery] = await tx<{ endpointId: string; nextAttemptAt: string | null }[]>`
       update webhook_deliveries as delivery set
-        status = ${status},
+        status = ${retryInSeconds === null ? end : 'pending'},
         attempts = attempts + 1,
         schedule_step = schedule_step + 1,
         next_attempt_at = now() + ${retryInSeconds}::float8 * interval '1 second'
@@ -124,16 +105,11 @@ export async function recordAttemptIfDue(
     `
     if (delivery === undefined) return false
     const { endpointId, nextAttemptAt } = delivery
-    const row = {
-      tenant_id: tenantId,
-      id: attempt.id,
-      delivery_id: deliveryId,
-      number: job.attempt,
-      started_at: attempt.startedAt,
-      latency_ms: attempt.latencyMs,
-      http_status: 'httpStatus' in reply ? reply.httpStatus : null,
-      error: 'error' in reply ? reply.error : null,
-    }
+    const { id, startedAt, latencyMs } = attempt
+    const httpStatus = 'httpStatus' in reply ? reply.httpStatus : null
+    const error = 'error' in reply ? reply.error : null
+    const answer = { startedAt, latencyMs, httpStatus, error }
+    const row = { tenantId, id, deliveryId, number: job.attempt, ...answer }
     await tx`insert into webhook_attempts ${rowsOf(tx, [row])}`
     await judgeEndpoint(tx, { tenantId, id: endpointId }, attempt)
     const next = { ...job, endpointId, attempt: job.attempt + 1 }
@@ -146,10 +122,6 @@ async function addAttempt(tx: Transaction, job: WebhookJob, startAfter: string):
   const { tenantId, endpointId, deliveryId, attempt } = job
   const data = { tenantId, endpointId, deliveryId, attempt }
   await addJobs(tx, WEBHOOKS_QUEUE, [{ data, startAfter }])
-}
-
-function endOf(verdict: Verdict): 'succeeded' | 'failed' {
-  return verdict === 'succeeded' ? 'succeeded' : 'failed'
 }
 
 /**

@@ -1,51 +1,27 @@
 // Reads webhook deliveries for clients, and redelivers them. They are written with their event, and
 // attempts update them (webhook-attempts.ts).
-import type {
-  DeliveryStatus,
-  WebhookAttempt,
-  WebhookDelivery,
-} from '../../domain/webhooks/webhook-delivery.ts'
+import type { DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt } from '../connection/ids.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { asTenant, inTenant } from '../connection/transaction.ts'
+import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
+import { objectOf } from '../connection/rows.ts'
+import { asTenant } from '../connection/transaction.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
-import { endPause } from './endpoint-health.ts'
+import { endPause } from './webhook-endpoints.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { webhookAttempts, webhookDeliveries } from '../schema/webhook-deliveries.ts'
 
 export type DeliveryRow = Omit<RowOf<typeof webhookDeliveries>, 'attempts' | 'schedule_step'> & {
   readonly event_type: string
-  readonly attempts: readonly AttemptRow[]
+  readonly attempts: readonly RowOf<typeof webhookAttempts>[]
 }
 
-type AttemptRow = RowOf<typeof webhookAttempts>
-
-export function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    endpointId: row.endpoint_id,
-    status: row.status,
-    nextAttemptAt: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
-    createdAt: new Date(row.created_at),
-    attempts: row.attempts.map(attemptFromRow),
-  }
-}
-
-function attemptFromRow(row: AttemptRow): WebhookAttempt {
-  return {
-    number: row.number,
-    startedAt: new Date(row.started_at),
-    latencyMs: row.latency_ms,
-    httpStatus: row.http_status,
-    error: row.error,
-  }
-}
+export const deliveryFromRow = (row: DeliveryRow): WebhookDelivery => ({
+  ...objectOf(row),
+  attempts: row.attempts.map(objectOf),
+})
 
 /** More than three full schedules. A tenant can cause any number of attempts by redelivering. */
 const ATTEMPTS_SHOWN_MAX = 30
@@ -118,7 +94,7 @@ export async function listDeliveries(
     fromRow: deliveryFromRow,
     ordered: { table: 'webhook_deliveries', tenantId },
   } as const
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+  return await listOf(sql, tenantId, list, request)
 }
 
 /**

@@ -1,6 +1,13 @@
 // Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never
-// contain a secret.
-import { ENDPOINT_TEST } from '../../domain/events/event-types.ts'
+// contain a secret. The row of an endpoint keeps the record of its failures, which opens its circuit for a
+// while and disables it in the end: so all worker processes know it at once.
+import { ENDPOINT_DISABLED, ENDPOINT_TEST } from '../../domain/events/event-types.ts'
+import {
+  FAILURES_TO_OPEN,
+  FIRST_PAUSE_SECONDS,
+  LONGEST_PAUSE_SECONDS,
+} from '../../domain/webhooks/endpoint-circuit.ts'
+import type { Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import {
   ENDPOINTS_MAX,
   PREVIOUS_SECRET_HOURS,
@@ -10,11 +17,15 @@ import {
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { rowsOf } from '../connection/rows.ts'
-import { asTenant, inTenant, together } from '../connection/transaction.ts'
-import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
-import { endPause } from './endpoint-health.ts'
+import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
+import { objectOf, rowsOf } from '../connection/rows.ts'
+import { asTenant, together } from '../connection/transaction.ts'
+import {
+  deliverToSubscribers,
+  insertDelivery,
+  insertEndpointEvent,
+} from '../events/write-events.ts'
+import type { WebhookJob } from '../queue/queues.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
@@ -30,19 +41,9 @@ export const endpointColumns = (sql: Sql | Transaction): Fragment => sql`
   case when paused_until > now() then paused_until end as paused_until, created_at
 `
 
-export function endpointFromRow(row: EndpointRow): WebhookEndpoint {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    url: row.url,
-    description: row.description,
-    eventTypes: row.event_types,
-    status: row.status,
-    disabledReason: row.disabled_reason,
-    pausedUntil: row.paused_until === null ? null : new Date(row.paused_until),
-    createdAt: new Date(row.created_at),
-  }
-}
+export const endpointFromRow = (row: EndpointRow): WebhookEndpoint => objectOf(row)
+
+type EndpointRef = Pick<WebhookEndpoint, 'tenantId' | 'id'>
 
 /** An endpoint that a tenant requests, with its generated id and secret. */
 export interface NewEndpoint {
@@ -59,7 +60,7 @@ export async function insertEndpoint(
   tx: Transaction,
   endpoint: NewEndpoint,
 ): Promise<WebhookEndpoint | undefined> {
-  const { tenantId, id } = endpoint
+  const { tenantId, id, url, description } = endpoint
   const secret = endpointSecret.encrypt(endpoint, endpoint.secret)
   for (;;) {
     const [free] = await tx<{ slot: number }[]>`
@@ -70,15 +71,8 @@ export async function insertEndpoint(
       order by slot limit 1
     `
     if (free === undefined) return undefined
-    const row = {
-      tenant_id: tenantId,
-      id,
-      slot: free.slot,
-      url: endpoint.url,
-      description: endpoint.description,
-      event_types: tx`${[...endpoint.eventTypes]}::text[]`,
-      secret,
-    }
+    const eventTypes = tx`${[...endpoint.eventTypes]}::text[]`
+    const row = { tenantId, id, slot: free.slot, url, description, eventTypes, secret }
     const { count } = await tx`
       insert into webhook_endpoints ${rowsOf(tx, [row])}
       on conflict (tenant_id, slot) do nothing
@@ -113,7 +107,7 @@ export async function listEndpoints(
     filters: sql`and status <> 'deleted'`,
     fromRow: endpointFromRow,
   }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+  return await listOf(sql, tenantId, list, request)
 }
 
 /** What a tenant changes; an absent member stays as it is. */
@@ -131,7 +125,7 @@ export interface EndpointChanges {
  */
 export async function updateEndpoint(
   tx: Transaction,
-  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  { tenantId, id }: EndpointRef,
   { url, description, eventTypes, disabled }: EndpointChanges,
 ): Promise<WebhookEndpoint | undefined> {
   const requested: DisabledReason = 'requested'
@@ -165,7 +159,7 @@ export async function updateEndpoint(
  */
 export async function rotateSecret(
   tx: Transaction,
-  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  { tenantId, id }: EndpointRef,
   secret: string,
 ): Promise<WebhookEndpoint | undefined> {
   const change = async () =>
@@ -189,7 +183,7 @@ export async function rotateSecret(
  */
 export async function deleteEndpoint(
   tx: Transaction,
-  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  { tenantId, id }: EndpointRef,
 ): Promise<boolean> {
   const { count } = await tx`
     update webhook_endpoints set
@@ -214,7 +208,7 @@ export async function deleteEndpoint(
  */
 export async function insertTestEvent(
   tx: Transaction,
-  endpoint: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  endpoint: EndpointRef,
 ): Promise<string | undefined> {
   const { tenantId, id } = endpoint
   const { count } = await tx`
@@ -229,4 +223,102 @@ export async function insertTestEvent(
     insertEndpointEvent(tx, endpoint, ENDPOINT_TEST),
   ])
   return await insertDelivery(tx, tenantId, event, id)
+}
+
+/** What the record of an endpoint has to know of an attempt. */
+export interface JudgedAttempt {
+  readonly verdict: Verdict
+  /** The failures of the endpoint when the attempt began. */
+  readonly failuresBefore: number
+  /** How long an endpoint may fail before it is disabled. */
+  readonly disableAfterSeconds: number
+}
+
+/**
+ * Updates an endpoint after an attempt. If that disables it, the event and its deliveries to the other
+ * endpoints of the tenant are written.
+ *
+ * Many attempts that began together may fail together. Once the circuit is open, only the attempt
+ * that tested the endpoint counts, so that they do not lengthen the pause.
+ */
+export async function judgeEndpoint(
+  tx: Transaction,
+  endpoint: EndpointRef,
+  { verdict, failuresBefore, disableAfterSeconds }: JudgedAttempt,
+): Promise<void> {
+  const { tenantId, id } = endpoint
+  if (verdict === 'succeeded') {
+    await tx`
+      update webhook_endpoints
+      set failing_since = null, consecutive_failures = 0, paused_until = null
+      where tenant_id = ${tenantId} and id = ${id}
+        and (failing_since is not null or consecutive_failures > 0)
+    `
+    return
+  }
+  const [before] = await tx<{ failures: number; isFailing: boolean | null }[]>`
+    select
+      consecutive_failures as failures,
+      failing_since < now() - ${disableAfterSeconds}::int * interval '1 second' as "isFailing"
+    from webhook_endpoints
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = 'enabled'
+    for no key update
+  `
+  if (before === undefined) return
+  const counts = before.failures < FAILURES_TO_OPEN || before.failures === failuresBefore
+  const failures = before.failures + (counts ? 1 : 0)
+  const reason = reasonToDisable(verdict, before.isFailing === true)
+  const opens = counts && failures >= FAILURES_TO_OPEN
+  const pausedUntil = opens ? pauseEnd(tx, failures) : tx`paused_until`
+  await tx`
+    update webhook_endpoints set
+      failing_since = least(failing_since, now()),
+      consecutive_failures = ${failures},
+      paused_until = ${reason === null ? pausedUntil : null},
+      disabled_reason = ${reason},
+      status = ${(reason === null ? 'enabled' : 'disabled') satisfies EndpointStatus}
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = 'enabled'
+  `
+  if (reason === null) return
+  const event = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
+  await deliverToSubscribers(tx, tenantId, event)
+}
+
+function reasonToDisable(verdict: Verdict, isFailing: boolean): DisabledReason | null {
+  if (verdict === 'gone') return 'gone'
+  return isFailing ? 'failing' : null
+}
+
+/** When the pause after so many failures ends. */
+function pauseEnd(sql: Transaction, failures: number): Fragment {
+  const seconds = FIRST_PAUSE_SECONDS * 2 ** (failures - FAILURES_TO_OPEN)
+  return sql`now() + ${Math.min(seconds, LONGEST_PAUSE_SECONDS)}::float8 * interval '1 second'`
+}
+
+/**
+ * Lets the caller alone test an endpoint whose pause is over. For the others, the pause goes on for
+ * as long as the attempt can take, so that another one follows if the worker dies.
+ */
+export async function claimTestIfHalfOpen(
+  sql: Sql,
+  { tenantId }: WebhookJob,
+  endpointId: string,
+  seconds: number,
+): Promise<boolean> {
+  const { count } = await asTenant(sql, tenantId)`
+    update webhook_endpoints set paused_until = now() + ${seconds}::float8 * interval '1 second'
+    where tenant_id = ${tenantId} and id = ${endpointId} and paused_until <= now()
+  `
+  return count === 1
+}
+
+/** Lets the next attempt test an endpoint that has a pause. */
+export async function endPause(tx: Transaction, { tenantId, id }: EndpointRef): Promise<void> {
+  await tx`
+    update webhook_endpoints set paused_until = now()
+    where tenant_id = ${tenantId} and id = ${id}
+      and paused_until > now()
+  `
 }

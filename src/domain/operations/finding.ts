@@ -37,4 +37,3 @@ export type FindingStatus = (typeof findingStatuses)[number]
 
 /** The statuses of a reconciliation run. */
 export const runStatuses = ['pending', 'running', 'completed', 'failed'] as const
-

@@ -96,7 +96,7 @@ export interface Payment extends PaymentRequest {
 /**
  * A change of a payment by an operation. Absent members stay as they are, except `failure` and
  * `cancellationReason`, which are removed. A new member does not compile until
- * `changedValues` in src/db/payments/payment-changes.ts has it.
+ * `changedValues` in src/db/payments/payments.ts has it.
  */
 export interface PaymentChange {
   readonly status: PaymentStatus

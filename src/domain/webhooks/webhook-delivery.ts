@@ -102,7 +102,7 @@ export function judgeReply(reply: Reply): Verdict {
   return reply.httpStatus === 410 ? 'gone' : 'failed'
 }
 
-export interface WebhookAttempt {
+interface WebhookAttempt {
   readonly number: number
   readonly startedAt: Date
   readonly latencyMs: number

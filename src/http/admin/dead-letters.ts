@@ -14,7 +14,7 @@ import { oneOfFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
-import { StaleResourceError } from '../../db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
 import { inService } from '../../db/connection/transaction.ts'
 import {
   KeptDeadLetterError,

@@ -1,7 +1,9 @@
 // DELETE /admin/idempotency-keys/:id/response: deletes the stored response of a completed
 // operation.
-import { advanceAnswerEpoch } from '../../db/idempotency/answer-epochs.ts'
-import { dropResponseIfCompleted } from '../../db/idempotency/dropped-responses.ts'
+import {
+  advanceAnswerEpoch,
+  dropResponseIfCompleted,
+} from '../../db/idempotency/dropped-responses.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { adminCommand } from './admin-commands.ts'

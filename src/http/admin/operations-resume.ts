@@ -1,7 +1,7 @@
 // POST /admin/operations/:id/resume: resumes an operation that has stopped.
 import type { Transaction } from '../../db/connection/client.ts'
 import type { OperationOverview } from '../../db/operators/lists/operation-overviews.ts'
-import { StaleResourceError } from '../../db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { resumeOperation, type ResumeResult } from '../../recovery/resume-operation.ts'
 import { noFields } from '../requests/body-fields.ts'

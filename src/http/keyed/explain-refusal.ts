@@ -1,11 +1,14 @@
 // Explains why an intent was refused, or why its operation cannot go on: the state of the resource, or
 // another payment or refund with its reference.
 import { DuplicateReferenceError, type IntentRefusedError } from '../../db/idempotency/intents.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
-import { findPayment } from '../../db/payments/payments.ts'
-import { findUserOfReference, type ReferenceName } from '../../db/payments/references.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import {
+  findPayment,
+  findUserOfReference,
+  type ReferenceName,
+  type StaleResourceError,
+} from '../../db/payments/payments.ts'
 import { findRefund } from '../../db/payments/refunds.ts'
-import type { StaleResourceError } from '../../db/payments/stale-resource.ts'
 import { paymentPath, showPaymentId, type Payment } from '../../domain/payments/payment.ts'
 import { refundPath, showRefundId, type Refund } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

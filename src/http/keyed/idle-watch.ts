@@ -3,8 +3,7 @@
 // be lost, all awaited operations are also looked up at an interval.
 import type { Logger } from 'pino'
 import type { Store } from '../../db/connection/client.ts'
-import { findIdle } from '../../db/idempotency/idempotency-keys.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import { findIdle, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { createCounts } from '../../domain/tenants/tenant-counts.ts'
 import { shareOf } from '../limits/tenant-share.ts'
 import { IDLE_CHANNEL } from '../../db/connection/notifications.ts'

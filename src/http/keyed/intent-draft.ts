@@ -1,6 +1,5 @@
 // Defines what a keyed route derives from its request, before the idempotency key is reserved.
-import type { IntentDetails } from '../../db/idempotency/intent.ts'
-import { noResource, type WriteResources } from '../../db/idempotency/resources.ts'
+import { noResource, type IntentDetails, type WriteResources } from '../../db/idempotency/intent.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
 
 /**

@@ -1,5 +1,5 @@
 // Builds the answer to a keyed request: the stored response, or what the state of the operation says.
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Reservation } from '../../db/idempotency/intents.ts'
 import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
 import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'

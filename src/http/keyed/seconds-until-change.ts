@@ -1,7 +1,9 @@
 // Computes when a client should ask again for the result of an operation: when that for which the
 // operation waits is due.
-import { findSecondsUntilStart } from '../../db/idempotency/retry-start.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import {
+  findSecondsUntilStart,
+  type IdempotencyKey,
+} from '../../db/idempotency/idempotency-keys.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 
 /** Nothing is scheduled any more: a person has to look. They have no schedule to derive this from. */

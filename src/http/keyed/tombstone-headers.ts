@@ -1,8 +1,11 @@
 // Describes the tombstone of an idempotency key to the client: when the key expired, and the path
 // of the resource that it was used for.
-import { FirstSentRefusedError } from '../../db/idempotency/first-sent.ts'
+import {
+  findTombstone,
+  FirstSentRefusedError,
+  KeyExpiredError,
+} from '../../db/idempotency/key-tombstones.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
-import { findTombstone, KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { earlierResourcePath, type Tombstone } from '../../domain/idempotency/tombstone.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { Store } from '../../db/connection/client.ts'
-import { countActiveKeys, countStoredKeys } from '../../db/idempotency/count-keys.ts'
+import { countActiveKeys, countStoredKeys } from '../../db/idempotency/idempotency-keys.ts'
 import { createSharedCount } from '../../db/tenants/rate-limits.ts'
 import type { ApiLimits } from '../endpoint.ts'
 import type { ApiObserver } from '../observer.ts'

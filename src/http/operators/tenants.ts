@@ -28,7 +28,7 @@ import {
   TENANT_NAME,
 } from '../../domain/tenants/tenant.ts'
 import { textField } from '../requests/body-fields.ts'
-import { countActiveKeys, countStoredKeys } from '../../db/idempotency/count-keys.ts'
+import { countActiveKeys, countStoredKeys } from '../../db/idempotency/idempotency-keys.ts'
 import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenant-limits.ts'
 import {
   type LimitName,

@@ -15,8 +15,7 @@ import {
   anyMembers,
 } from '../contracts/fields.ts'
 import type { Request } from 'express'
-import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import { findIdempotencyKey, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { findTombstone } from '../../db/idempotency/key-tombstones.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'

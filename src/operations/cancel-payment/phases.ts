@@ -1,5 +1,5 @@
 // The operation `payment.cancel`: ends a payment that is not captured, and releases its held money.
-import { StaleResourceError } from '../../db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import {
   waitingStatusBefore,

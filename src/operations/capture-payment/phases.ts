@@ -1,6 +1,6 @@
 // The operation `payment.capture`: captures all or a part of the authorized money. The provider
 // releases the rest.
-import { StaleResourceError } from '../../db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { isDisputed } from '../../db/payments/disputes.ts'
 import { findPayment } from '../../db/payments/payments.ts'
-import { detailsOfRefund, insertRefunds, type RefundRequest } from '../../db/payments/refunds.ts'
+import { insertRefunds, type RefundRequest } from '../../db/payments/refunds.ts'
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -36,7 +36,7 @@ export const createRefundEndpoint = keyedEndpoint({
     return refusing(problem, {
       paymentId: payment.id,
       refundId: randomUUIDv7(),
-      details: detailsOfRefund(refund),
+      details: { ...refund },
       resource: insertRefunds,
       explainRefusal: () => explainRefusedRefund(parts, payment, refund),
     })

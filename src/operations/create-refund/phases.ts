@@ -1,6 +1,6 @@
 // The operation `refund.create`: returns money of a captured payment to the customer. The intent
 // reserves the amount, so that concurrent refunds never exceed the capture.
-import { changeRefund } from '../../db/payments/refund-changes.ts'
+import { changeRefund } from '../../db/payments/refunds.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { resourceResponse, type Refusal } from '../../domain/operations/stored-response.ts'
 import type { Failure, Payment } from '../../domain/payments/payment.ts'

@@ -1,7 +1,9 @@
 // Applies an early fraud warning: the bank of the cardholder suspects that the payment is fraud. It moves
 // no money, so all that happens is the event `payment.early_fraud_warning`, once for each warning.
-import { announceEarlyFraudWarning } from '../../db/events/early-fraud-warnings.ts'
-import type { StoredProviderEvent } from '../../db/events/provider-events.ts'
+import {
+  announceEarlyFraudWarning,
+  type StoredProviderEvent,
+} from '../../db/events/provider-events.ts'
 import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { EventResult } from '../operations-of-events.ts'

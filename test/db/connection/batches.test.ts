@@ -59,7 +59,7 @@ test('the requests of one turn, and those that arrive while a batch is under way
 test('a batch has a limited size', async () => {
   const request = createBatches(run, { limits: LIMITS })
 
-  const all = Promise.all(['a', 'b', 'c', 'd'].map(request))
+  const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => request(name)))
   await turn()
   batches[0]?.end()
   await turn()
@@ -103,7 +103,7 @@ test('the members of a failed batch are tried singly, and only the bad one fails
     { limits: LIMITS },
   )
 
-  const results = await Promise.allSettled(['a', 'b', 'c'].map(request))
+  const results = await Promise.allSettled(['a', 'b', 'c'].map((name) => request(name)))
 
   expect(results).toEqual([
     { status: 'fulfilled', value: 'A' },
@@ -130,7 +130,7 @@ test('a lone request that fails is not tried again', async () => {
 test('requests of different groups share no batch and do not wait for each other', async () => {
   const request = createBatches(run, { groupOf: (name) => name.slice(0, 1), limits: LIMITS })
 
-  const all = Promise.all(['a1', 'b1', 'a2'].map(request))
+  const all = Promise.all(['a1', 'b1', 'a2'].map((name) => request(name)))
   await turn()
   const later = request('b2')
   expect(ran()).toEqual(['a1a2', 'b1'])
@@ -147,7 +147,7 @@ test('requests of different groups share no batch and do not wait for each other
 test('a second request about a subject runs alone, beside the batch of the others', async () => {
   const request = createBatches(run, { subjectOf: (name) => name.slice(0, 1), limits: LIMITS })
 
-  const all = Promise.all(['a1', 'b1', 'a2'].map(request))
+  const all = Promise.all(['a1', 'b1', 'a2'].map((name) => request(name)))
   await turn()
   expect(ran().toSorted()).toEqual(['a1b1', 'a2'])
   for (const { end } of batches) end()

@@ -2,15 +2,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { batchLookUps, batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
-import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import {
+  batchLookUps,
+  batchReservations,
   DuplicateReferenceError,
   IntentRefusedError,
   reserveEach,
 } from '../../../src/db/idempotency/intents.ts'
+import { noResource, type Intent } from '../../../src/db/idempotency/intent.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
-import { noResource } from '../../../src/db/idempotency/resources.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'

@@ -2,12 +2,14 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
-import type { Intent } from '../../../src/db/idempotency/intent.ts'
-import { IntentRefusedError, reserveEach } from '../../../src/db/idempotency/intents.ts'
-import type { WriteResources } from '../../../src/db/idempotency/resources.ts'
+import {
+  batchReservations,
+  IntentRefusedError,
+  reserveEach,
+} from '../../../src/db/idempotency/intents.ts'
+import type { Intent, WriteResources } from '../../../src/db/idempotency/intent.ts'
 import { markProcessingIfIn } from '../../../src/db/payments/payments.ts'
-import { detailsOfRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
+import { insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'
 import { countRows, makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
@@ -66,12 +68,7 @@ function captureOf(paymentId: string, amount = 500): Intent {
 }
 
 function refundOf(paymentId: string, amountMinor: number | null): Intent {
-  const details = detailsOfRefund({
-    amountMinor,
-    reason: null,
-    reference: null,
-    metadata: { for: paymentId },
-  })
+  const details = { amountMinor, reason: null, reference: null, metadata: { for: paymentId } }
   const ids = { paymentId, refundId: randomUUIDv7() }
   return reservationOf(tenantId, { operation: 'refund.create', ...ids, details })
 }

@@ -2,9 +2,8 @@
 // owners.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { batchClaims } from '../../../src/db/operations/batch-claims.ts'
+import { batchClaims, claimEachIfUnowned } from '../../../src/db/operations/leases.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { claimEachIfUnowned } from '../../../src/db/operations/leases.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import {
   claimedOperation,

@@ -5,14 +5,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
-import { batchRecords } from '../../../src/db/operations/batch-records.ts'
+import {
+  batchRecords,
+  recordEach,
+  type PhaseToRecord,
+} from '../../../src/db/operations/record-phases.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import type { Writes } from '../../../src/db/operations/phase-records.ts'
-import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { createCounts } from '../../../src/domain/tenants/tenant-counts.ts'
-import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
-import { findPayment } from '../../../src/db/payments/payments.ts'
-import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
+import { findPayment, StaleResourceError } from '../../../src/db/payments/payments.ts'
+import { findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../../src/domain/payments/payment.ts'
 import { refundAfter, type Refund } from '../../../src/domain/payments/refund.ts'
@@ -70,7 +72,7 @@ async function claimedRefund({ paymentId }: Claim, amountMinor: number) {
     operation: 'refund.create',
     paymentId,
     refundId: randomUUIDv7(),
-    details: detailsOfRefund({ amountMinor, reason: null, reference: null, metadata: {} }),
+    details: { amountMinor, reason: null, reference: null, metadata: {} },
   })
   await reserveIntent(owner.sql, reservation, insertRefunds)
   const claim = await claimOrThrow(owner.sql, reservation)

@@ -4,10 +4,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
-import { findPayment } from '../../../src/db/payments/payments.ts'
-import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
+import { findPayment, StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { withChange, type Writes } from '../../../src/db/operations/phase-records.ts'
-import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
+import { findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { isRefusedForItsContent } from '../../../src/db/connection/store-errors.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import {
@@ -88,7 +87,7 @@ async function claimedRefund(): Promise<Claim & { refund: Refund }> {
     operation: 'refund.create',
     paymentId: paid.paymentId,
     refundId: randomUUIDv7(),
-    details: detailsOfRefund({ amountMinor: 500, reason: null, reference: null, metadata: {} }),
+    details: { amountMinor: 500, reason: null, reference: null, metadata: {} },
   })
   await reserveIntent(sql, reservation, insertRefunds)
   const claim = await claimOrThrow(sql, reservation)

@@ -11,7 +11,7 @@ import {
   insertPayments,
   markProcessingIfIn,
 } from '../../../src/db/payments/payments.ts'
-import { detailsOfRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
+import { insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { captured, held } from '../../operations/made-payments.ts'
 import { t } from '../../support/own-engine.ts'
@@ -25,7 +25,7 @@ const refundOf = (paymentId: string, amountMinor: number): Intent =>
     operation: 'refund.create',
     paymentId,
     refundId: randomUUIDv7(),
-    details: detailsOfRefund({ amountMinor, reason: null, reference: null, metadata: {} }),
+    details: { amountMinor, reason: null, reference: null, metadata: {} },
   })
 
 export const standing = {

@@ -18,8 +18,8 @@ import {
   resumeIfExpired,
 } from '../../../src/db/operations/sweeper.ts'
 import { claimDueChecks, claimIfUnknown } from '../../../src/db/operations/unknown-outcomes.ts'
-import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
-import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
+import { changePayment, resumePayment } from '../../../src/db/payments/payments.ts'
+import { changeRefund } from '../../../src/db/payments/refunds.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'

@@ -1,9 +1,11 @@
 // Transactions of webhooks, of the provider's events, of holds that end, and of operators.
 import { randomUUIDv7 } from 'node:crypto'
 import { beforeAll } from '@jest/globals'
-import { announceEarlyFraudWarning } from '../../../src/db/events/early-fraud-warnings.ts'
-import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
-import { requeueStaleEvents } from '../../../src/db/events/stale-provider-events.ts'
+import {
+  announceEarlyFraudWarning,
+  requeueStaleEvents,
+  storeProviderEvent,
+} from '../../../src/db/events/provider-events.ts'
 import { announceIfExpiring, lookIfExpired } from '../../../src/db/payments/expiring-payments.ts'
 import { requeueProviderEventUnlessApplied } from '../../../src/db/queue/dead-letters.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
+import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
 import {
   activeKeys,

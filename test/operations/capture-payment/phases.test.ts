@@ -2,7 +2,7 @@
 // retried.
 import { describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
-import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { withoutRetries } from '../../support/engine-doubles.ts'

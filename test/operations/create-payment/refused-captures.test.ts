@@ -2,7 +2,7 @@
 // a payment that says so.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'

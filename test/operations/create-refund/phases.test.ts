@@ -1,7 +1,7 @@
 // Tests how long a refund reserves its amount: from the intent until it can no longer succeed.
 import { describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
-import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
+import { StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'

@@ -3,8 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { findPayment } from '../../../src/db/payments/payments.ts'
-import { changePayment } from '../../../src/db/payments/payment-changes.ts'
+import { changePayment, findPayment } from '../../../src/db/payments/payments.ts'
 import {
   redeliverIfEnabled,
   replayFailedDeliveries,

@@ -23,8 +23,10 @@ import {
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { deleteOldTombstones } from '../../../src/db/idempotency/key-tombstones.ts'
-import { findSecondsUntilStart } from '../../../src/db/idempotency/retry-start.ts'
-import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import {
+  findSecondsUntilStart,
+  reopenIfFailed,
+} from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import {
@@ -42,18 +44,18 @@ import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
 import {
+  changePayment,
   detailsOfPayment,
   findPayment,
+  findUserOfReference,
   insertPayments,
   markProcessingIfIn,
+  resumePayment,
 } from '../../../src/db/payments/payments.ts'
-import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
-import { findUserOfReference } from '../../../src/db/payments/references.ts'
-import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
 import {
-  detailsOfRefund,
+  changeRefund,
   findRefund,
   findUnreturned,
   insertRefunds,
@@ -67,12 +69,10 @@ import {
   resumeIfExpired,
 } from '../../../src/db/operations/sweeper.ts'
 import {
-  closeFindingsOfIdle,
-  openFindingsOfStuck,
-} from '../../../src/db/operations/unknown-outcome-findings.ts'
-import {
   claimDueChecks,
   claimIfUnknown,
+  closeFindingsOfIdle,
+  openFindingsOfStuck,
   giveBackInDoubtIfOwner,
 } from '../../../src/db/operations/unknown-outcomes.ts'
 import { readLastError } from '../../../src/db/operators/lists/operation-overviews.ts'
@@ -354,7 +354,7 @@ const calls: Readonly<Record<string, Call>> = {
       reference: random.pick(REFERENCES),
       metadata: {},
     }
-    const details = detailsOfRefund(refund)
+    const details = { ...refund }
     return reserveEach(sql, [{ ...reservation(random, true), details }], insertRefunds)
   },
   'reserve a cancel': (sql, random) => {

@@ -97,14 +97,14 @@ const ownSpace: readonly ModelMutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/reserve-keys.ts',
-        text: '    insertKeys(tx, rows),\n',
-        replacement: '    Promise.resolve().then(() => insertKeys(tx, rows)),\n',
+        text: '    insertKeys(tx, inserted),\n',
+        replacement: '    Promise.resolve().then(() => insertKeys(tx, inserted)),\n',
       },
       // The second safeguard: the key is deleted when no reservation runs any more that has looked.
       {
         file: 'src/db/idempotency/key-expiry.ts',
-        text: 'row.buried_in_seconds < (-2 * statementTimeoutMs) / 1_000',
-        replacement: 'row.buried_in_seconds < Infinity',
+        text: 'row.buriedInSeconds < (-2 * statementTimeoutMs) / 1_000',
+        replacement: 'row.buriedInSeconds < Infinity',
       },
     ],
     schema: [],
@@ -172,7 +172,7 @@ const ownSpace: readonly ModelMutant[] = [
         replacement: "      and ${from} <> '' and status <> 'completed'\n",
       },
       {
-        file: 'src/db/idempotency/completion.ts',
+        file: 'src/db/idempotency/key-expiry.ts',
         text: "status = 'completed',",
         replacement: "status = 'completed', lease_expires_at = null,",
       },

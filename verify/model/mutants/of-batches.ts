@@ -43,7 +43,7 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
     breaks: 'After a batch lost its connection, its members go on as if it was executed.',
     patches: patched(
       BATCHES,
-      'resolve(isAlone ? Promise.reject(error) : runAlone(run, request))',
+      'resolve(isAlone ? Promise.reject(error) : runAlone(run, member))',
       'resolve(isAlone ? Promise.reject(error) : (true as Result))',
     ),
     schema: [],

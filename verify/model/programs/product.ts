@@ -5,10 +5,10 @@ import { readSchema, type Schema } from '../store/schema.ts'
 
 export interface Product {
   readonly schema: Schema
-  readonly batchReservations: typeof import('../../../src/db/idempotency/batch-reservations.ts').batchReservations
-  readonly batchLookUps: typeof import('../../../src/db/idempotency/batch-reservations.ts').batchLookUps
-  readonly batchClaims: typeof import('../../../src/db/operations/batch-claims.ts').batchClaims
-  readonly batchRecords: typeof import('../../../src/db/operations/batch-records.ts').batchRecords
+  readonly batchReservations: typeof import('../../../src/db/idempotency/intents.ts').batchReservations
+  readonly batchLookUps: typeof import('../../../src/db/idempotency/intents.ts').batchLookUps
+  readonly batchClaims: typeof import('../../../src/db/operations/leases.ts').batchClaims
+  readonly batchRecords: typeof import('../../../src/db/operations/record-phases.ts').batchRecords
   readonly operations: typeof import('../../../src/operations/index.ts').operations
   readonly silentObserver: typeof import('../../../src/engine/observer.ts').silentObserver
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
@@ -50,9 +50,9 @@ const PROGRAM_MODULES = [
   'src/answers/answers.ts',
   'src/db/encryption/encrypted-values.ts',
   'src/db/encryption/encryption.ts',
-  'src/db/idempotency/batch-reservations.ts',
-  'src/db/operations/batch-claims.ts',
-  'src/db/operations/batch-records.ts',
+  'src/db/idempotency/intents.ts',
+  'src/db/operations/leases.ts',
+  'src/db/operations/record-phases.ts',
   'src/engine/cancel-operation.ts',
   'src/engine/observer.ts',
   'src/operations/apply-provider-event.ts',
