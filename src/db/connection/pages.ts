@@ -3,7 +3,7 @@
 // an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { NO_TENANT } from './ids.ts'
-import { recordsOf } from './records.ts'
+import { recordsOf } from './rows.ts'
 import { inTenant, together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
@@ -85,17 +85,6 @@ export function listOf<Row extends object, Item>(
   return inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
-/** Conditions, each with its `and`, that columns have these values. An absent one matches every row. */
-export function matching(
-  sql: Sql | Transaction,
-  values: Readonly<Record<string, string | undefined>>,
-): Fragment {
-  const conditions = Object.entries(values).map(([column, value]) =>
-    value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`,
-  )
-  return sql`${conditions}`
-}
-
 /**
  * The id up to which no further entries can appear; null if there are none. The order matters: first
  * the newest entry that is visible, then the transactions in flight. The page is a statement of its own,
@@ -172,7 +161,7 @@ export function toPage<Item>(read: readonly Item[], request: PageRequest): Page<
 }
 
 /** The conditions that the columns have these values, each with its `and`. An absent value matches all. */
-export function haveValues(
+export function matching(
   sql: Sql | Transaction,
   values: Readonly<Record<string, string | number | undefined>>,
 ): Fragment {

@@ -14,9 +14,9 @@ type MemberOf<Name> = Name extends `${infer First}_${infer Others}`
   ? `${First}${Capitalize<MemberOf<Others> & string>}`
   : Name
 
-type MomentName = `${string}_${'at' | 'before' | 'since' | 'until'}`
+type MomentName = `${string}_${'at' | 'before' | 'since' | 'until' | 'from' | 'to'}`
 
-const MOMENT = /_(?:at|before|since|until)$/
+const MOMENT = /_(?:at|before|since|until|from|to)$/
 
 export function objectOf<Row extends object>(row: Row): ObjectOf<Row> {
   const object: Record<string, unknown> = {}
@@ -26,6 +26,9 @@ export function objectOf<Row extends object>(row: Row): ObjectOf<Row> {
   }
   return object as ObjectOf<Row>
 }
+
+/** The objects of rows whose select list has what an item has. */
+export const recordsOf = <Item>(rows: readonly object[]): Item[] => rows.map(objectOf) as Item[]
 
 const members = new Map<string, string>()
 const columns = new Map<string, string>()

@@ -3,8 +3,8 @@ import type { Verdict } from '../../domain/operations/verdict.ts'
 import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
-import { haveValues, readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/records.ts'
+import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { recordsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import type { adminActions } from '../schema/service.ts'
 
@@ -56,7 +56,7 @@ export async function listAdminActions(
   const list = {
     columns: sql`*`,
     entries: sql`from admin_actions where true`,
-    filters: haveValues(sql, filter),
+    filters: matching(sql, filter),
     ordered: { table: 'admin_actions' },
   } as const
   return await inService(sql, (tx) => readPage(tx, list, request))

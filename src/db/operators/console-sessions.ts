@@ -1,7 +1,7 @@
 // Stores the sessions of operators in the console. A session ends when it is idle for too long, when
 // it is too old, or when it is deleted.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { recordsOf } from '../connection/records.ts'
+import { recordsOf } from '../connection/rows.ts'
 import { SESSION_ENDED_CHANNEL } from '../connection/notifications.ts'
 import type { consoleSessions } from '../schema/service.ts'
 

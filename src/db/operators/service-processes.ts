@@ -6,7 +6,7 @@ import {
   type ServiceProcess,
 } from '../../domain/deployment/service-process.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { recordsOf } from '../connection/records.ts'
+import { recordsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import type { serviceProcesses } from '../schema/service.ts'
 

@@ -3,8 +3,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { explainingKinds, type FindingStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { haveValues, readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/records.ts'
+import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { recordsOf } from '../connection/rows.ts'
 import { asService, inService } from '../connection/transaction.ts'
 import { seenReport } from './reconciliation-progress.ts'
 import type { reconciliationFindings } from '../schema/reconciliation.ts'
@@ -87,7 +87,7 @@ export async function listFindings(
   const list = {
     columns: sql`*`,
     entries: sql`from reconciliation_findings where true`,
-    filters: haveValues(sql, { status, run_id: runId }),
+    filters: matching(sql, { status, run_id: runId }),
   }
   return await inService(sql, (tx) => readPage(tx, list, request))
 }

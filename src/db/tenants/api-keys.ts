@@ -20,7 +20,7 @@ import {
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/records.ts'
+import { recordsOf } from '../connection/rows.ts'
 import { asService, inTenant } from '../connection/transaction.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { apiKeys, tenants } from '../schema/tenants.ts'

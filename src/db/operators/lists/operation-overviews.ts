@@ -3,8 +3,8 @@
 import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { FindingKind } from '../../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import { haveValues, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
-import { recordsOf } from '../../connection/records.ts'
+import { matching, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { recordsOf } from '../../connection/rows.ts'
 import { asService, asTenant, inService, together } from '../../connection/transaction.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 import {
@@ -110,12 +110,12 @@ export async function listOperationOverviews(
 ): Promise<Page<OperationOverview> | undefined> {
   const entries = sql`
     from idempotency_keys as operation ${withPayment(sql)} where true
-      ${haveValues(sql, { 'operation.tenant_id': tenant })}
+      ${matching(sql, { 'operation.tenant_id': tenant })}
   `
   const cursors = sql`
     from (
       select owned.id from tenants join idempotency_keys as owned on owned.tenant_id = tenants.id
-      where true ${haveValues(sql, { 'tenants.id': tenant })}
+      where true ${matching(sql, { 'tenants.id': tenant })}
     ) as operation
     where true
   `

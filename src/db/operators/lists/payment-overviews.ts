@@ -6,7 +6,7 @@ import type { Payment } from '../../../domain/payments/payment.ts'
 import type { PaymentStatus } from '../../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import {
-  haveValues,
+  matching,
   isAscending,
   pageOf,
   toPage,
@@ -118,7 +118,7 @@ async function selectMatching(
     with searched as (${searched}),
     matching (owner, named) as (
       select tenant_id, id from searched
-      where true ${haveValues(tx, { status, currency, amount_minor: amountMinor })}
+      where true ${matching(tx, { status, currency, amount_minor: amountMinor })}
         ${pageOf(tx, request)}
     )
     select payments.*
@@ -168,7 +168,7 @@ async function hasPayment(
 }
 
 const ofTenant = (tx: Transaction, { tenant }: PaymentFilters): Fragment =>
-  haveValues(tx, { tenant_id: tenant })
+  matching(tx, { tenant_id: tenant })
 
 interface Candidates {
   readonly payments: readonly OperationRef[]
@@ -194,7 +194,7 @@ async function findCandidates(
     await tx<OperationRef[]>`
       select named.tenant_id as "tenantId", named.payment_id as id
       from (${resources}) as named
-      where named.payment_id is not null ${haveValues(tx, { 'named.tenant_id': tenant })}
+      where named.payment_id is not null ${matching(tx, { 'named.tenant_id': tenant })}
         ${pageOf(tx, search, tx`named.payment_id`)}
     `
   const found = await together([

@@ -3,7 +3,7 @@
 import type { WebhookDelivery } from '../../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import { haveValues, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { matching, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
 import { asService, inService } from '../../connection/transaction.ts'
 import {
   deliveryColumns,
@@ -37,7 +37,7 @@ export async function listEndpointsOfTenants(
 ): Promise<Page<WebhookEndpoint> | undefined> {
   const list = {
     columns: endpointColumns(sql),
-    entries: sql`from webhook_endpoints as entry where true ${haveValues(sql, { tenant_id: tenant })}`,
+    entries: sql`from webhook_endpoints as entry where true ${matching(sql, { tenant_id: tenant })}`,
     filters: sql`and ${view ? conditions[view](sql) : sql`entry.status <> 'deleted'`}`,
     fromRow: endpointFromRow,
   }
@@ -52,7 +52,7 @@ export async function listDeliveriesOfTenants(
 ): Promise<Page<WebhookDelivery> | undefined> {
   const list = {
     columns: deliveryColumns(sql),
-    entries: sql`from webhook_deliveries as entry where true ${haveValues(sql, { tenant_id: tenant })}`,
+    entries: sql`from webhook_deliveries as entry where true ${matching(sql, { tenant_id: tenant })}`,
     filters: meetsDeliveryFilters(sql, filters),
     fromRow: deliveryFromRow,
     ordered: { table: 'webhook_deliveries', tenantId: tenant ?? null },
