@@ -219,10 +219,12 @@ describe('an attempt over TLS ends when the receiver', () => {
   })
 
   test('has a certificate of an unknown authority', async () => {
-    const { url, stop } = await startRawServer(says(), await issuedBy(foreign))
+    const server = await startRawServer(says(), await issuedBy(foreign))
 
-    expect(await patient({ url, headers: {}, body: '' })).toEqual({ error: 'connection_failed' })
-    await stop()
+    expect(await patient({ url: server.url, headers: {}, body: '' })).toEqual({
+      error: 'connection_failed',
+    })
+    await server.stop()
   })
 
   test.each<Row>([

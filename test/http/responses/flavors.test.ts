@@ -19,7 +19,7 @@ import { expectReplay, makePayment } from '../payments.ts'
 import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
 
 const visa = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
-const declined = { ...visa, payment_method: 'pm_card_chargeDeclined' }
+const declinedCard = { ...visa, payment_method: 'pm_card_chargeDeclined' }
 
 /** Nothing but the members of the schema, which allows no others. */
 function expectAcpError(answer: ApiResponse | undefined): void {
@@ -100,9 +100,9 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     },
   }
 
-  const errors = differences.filter((difference) => typeof difference[flavor] !== 'string')
+  const withErrors = differences.filter((difference) => typeof difference[flavor] !== 'string')
 
-  test.each(errors)('$situation: returns the error of the table', async (difference) => {
+  test.each(withErrors)('$situation: returns the error of the table', async (difference) => {
     const answer = await acts[difference.situation]?.()
 
     expect(answer?.status).toBe((difference[flavor] as { status: number }).status)
@@ -269,7 +269,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
 
     test('throws StripeCardError with the decline code for a declined card', async () => {
-      const error = await thrownBy(payBy(declined))
+      const error = await thrownBy(payBy(declinedCard))
 
       expect(error).toMatchObject({
         type: 'StripeCardError',
@@ -373,7 +373,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     test('does not retry a decline', async () => {
       const eager = stripeClientOf(service.apiUrl, tenant, 2)
       const requests = counting(eager)
-      await thrownBy(payBy(declined, randomUUID(), eager))
+      await thrownBy(payBy(declinedCard, randomUUID(), eager))
 
       expect(requests.count).toBe(1)
     })

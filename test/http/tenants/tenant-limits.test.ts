@@ -33,7 +33,7 @@ afterEach(async () => {
   })
 })
 
-const read = (tenant: string) => api.get(`/admin/tenants/${tenant}/limits`)
+const read = (id: string) => api.get(`/admin/tenants/${id}/limits`)
 
 test('shows the settings and the use of a tenant that has no limits of its own', async () => {
   const { engine, tenantId } = api.t

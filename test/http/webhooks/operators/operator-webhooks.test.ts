@@ -357,8 +357,8 @@ describe('webhook deliveries', () => {
       [
         'a delivery to a disabled endpoint',
         async () => {
-          const disabled = await makeEndpoint(sql, api.t.tenantId, 'disabled')
-          return (await makeDelivery(sql, disabled)).id
+          const endpoint = await makeEndpoint(sql, api.t.tenantId, 'disabled')
+          return (await makeDelivery(sql, endpoint)).id
         },
         {},
         'webhook-endpoint-disabled',
