@@ -17,7 +17,9 @@ beforeAll(async () => {
 afterAll(async () => provider.close())
 
 test('names every control route, and no other', () => {
-  const source = readPage('dev/stripe-stand-in/control.ts')
+  const source = ['stripe-stand-in/control.ts', 'stand-in/fault-routes.ts']
+    .map((file) => readPage(`dev/${file}`))
+    .join('\n')
   const paths = [...source.matchAll(/\.(?:get|post|delete)\('(\/[^']+)'/g)].map(([, path = '']) =>
     path.replace(':id', 'ID'),
   )

@@ -20,9 +20,9 @@ function watched<Client extends Sql | Transaction>(client: Client, watch: Watch)
     },
     apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
       const make = () => Reflect.apply(target, self, [strings, ...values]) as PromiseLike<object>
-      return Array.isArray(strings) && 'raw' in strings
-        ? watch(strings.join('?'), make, target)
-        : make()
+      // Outside of a transaction a statement is only built.
+      const isExecuted = Array.isArray(strings) && 'raw' in strings && !('begin' in target)
+      return isExecuted ? watch(strings.join('?'), make, target) : make()
     },
   })
 }

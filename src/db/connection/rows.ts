@@ -14,9 +14,9 @@ type MemberOf<Name> = Name extends `${infer First}_${infer Others}`
   ? `${First}${Capitalize<MemberOf<Others> & string>}`
   : Name
 
-type MomentName = `${string}_${'at' | 'before' | 'since' | 'until' | 'from' | 'to'}`
+type MomentName = `${string}_${'at' | 'before' | 'since' | 'until'}` | 'from' | 'to'
 
-const MOMENT = /_(?:at|before|since|until|from|to)$/
+const MOMENT = /_(?:at|before|since|until)$|^(?:from|to)$/
 
 export function objectOf<Row extends object>(row: Row): ObjectOf<Row> {
   const object: Record<string, unknown> = {}

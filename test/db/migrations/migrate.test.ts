@@ -139,19 +139,18 @@ test('lets readers pass while another session keeps a table locked, and then goe
 test('creates the tables and the queues of a fresh database, which can store a payment', async () => {
   await migrateDatabase(url)
 
-  const queues =
-    await store.sql`select name, dead_letter, notify from atomic_jobs.queue order by name`
+  const queues = await store.sql`select name, dead_letter from atomic_jobs.queue order by name`
   expect(queues).toEqual([
-    { name: MAINTENANCE_QUEUE, dead_letter: null, notify: false },
-    { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS, notify: true },
-    { name: OPERATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
-    { name: PROVIDER_EVENTS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: true },
-    { name: PROVIDER_EVENTS_DEAD_LETTERS, dead_letter: null, notify: false },
-    { name: RECONCILIATIONS_QUEUE, dead_letter: RECONCILIATIONS_DEAD_LETTERS, notify: false },
-    { name: RECONCILIATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
-    { name: REMINDERS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: false },
-    { name: WEBHOOKS_QUEUE, dead_letter: WEBHOOKS_DEAD_LETTERS, notify: false },
-    { name: WEBHOOKS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: MAINTENANCE_QUEUE, dead_letter: null },
+    { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS },
+    { name: OPERATIONS_DEAD_LETTERS, dead_letter: null },
+    { name: PROVIDER_EVENTS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS },
+    { name: PROVIDER_EVENTS_DEAD_LETTERS, dead_letter: null },
+    { name: RECONCILIATIONS_QUEUE, dead_letter: RECONCILIATIONS_DEAD_LETTERS },
+    { name: RECONCILIATIONS_DEAD_LETTERS, dead_letter: null },
+    { name: REMINDERS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS },
+    { name: WEBHOOKS_QUEUE, dead_letter: WEBHOOKS_DEAD_LETTERS },
+    { name: WEBHOOKS_DEAD_LETTERS, dead_letter: null },
   ])
   const key = await reserve(store.sql, reservationOf(await makeTenant(store)))
   expect(key.status).toBe('pending')
