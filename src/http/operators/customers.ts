@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { idField, timeField, listOf } from '../contracts/fields.ts'
 import { showJson } from '../responses/answer.ts'
-import { adminCommand } from '../admin/admin-commands.ts'
+import { adminCommand } from './admin-commands.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'

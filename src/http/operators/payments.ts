@@ -1,7 +1,7 @@
 // GET /admin/payments and GET /admin/payments/:id: payments of all tenants, and the life of one.
 import { z } from 'zod'
 import { operationStatuses } from '../../domain/operations/operation.ts'
-import { operationSchema } from '../admin/schema.ts'
+import { operationSchema, presentOperation, showOperationId } from './operation.ts'
 import { idField, listOf, timeField, EXAMPLE_KEY } from '../contracts/fields.ts'
 import { disputeSchema } from '../resources/disputes.ts'
 import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
@@ -37,7 +37,6 @@ import {
 } from '../../domain/payments/payment.ts'
 import { presentRefund } from '../../domain/payments/refund.ts'
 import { presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
-import { presentOperation, showOperationId } from '../admin/operations-show.ts'
 import { type ApiParts, withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import {
   CANDIDATES_MAX,

@@ -24,7 +24,7 @@ import {
   type WebhookDelivery,
   deliveryStatuses,
 } from '../../domain/webhooks/webhook-delivery.ts'
-import { adminCommand } from '../admin/admin-commands.ts'
+import { adminCommand } from './admin-commands.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { oneOfFilter, tenantFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'

@@ -1,6 +1,9 @@
 // All endpoints of the API. src/http/server/route.ts says who may call which.
 import { operationEndpoints } from '../../operations/index.ts'
-import { adminEndpoints } from '../admin/contract.ts'
+import { actionEndpoints } from '../operators/actions.ts'
+import { deadLetterEndpoints } from '../operators/dead-letters.ts'
+import { operatedEndpoints } from '../operators/operations.ts'
+import { reconciliationEndpoints } from '../operators/reconciliations.ts'
 import { pageEndpoints } from '../console/files.ts'
 import { liveEndpoints } from '../console/live.ts'
 import { sessionEndpoints } from '../console/sessions.ts'
@@ -50,7 +53,10 @@ export const endpoints: Endpoints = {
   ...apiKeyEndpoints,
   ...customerEndpoints,
   ...overviewEndpoints,
-  ...adminEndpoints,
+  ...operatedEndpoints,
+  ...deadLetterEndpoints,
+  ...reconciliationEndpoints,
+  ...actionEndpoints,
   ...providerEndpoints,
   ...sessionEndpoints,
   ...liveEndpoints,

@@ -1,5 +1,5 @@
-// GET /admin/dead-letters and POST /admin/dead-letters/redrive: list and retry jobs that used up
-// their retries.
+// The endpoints below /admin/dead-letters: jobs that are out of retries.
+import { admin } from '../server/route.ts'
 import { z } from 'zod'
 import {
   deadLetterQueues,
@@ -8,6 +8,9 @@ import {
   findOldestDeadLetters,
   type DeadLetterQueue,
 } from '../../db/queue/dead-letters.ts'
+import { listOf, anyMembers, timeField } from '../contracts/fields.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { oneOf } from '../contracts/parameters.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
 import { oneOfFilter } from '../requests/list-filters.ts'
@@ -25,6 +28,46 @@ import {
 import { showJson } from '../responses/answer.ts'
 import { auditRefusal, readCommandBody, type Attempt } from './admin-commands.ts'
 
+const deadLetterSchema = z
+  .object({
+    id: z.uuid().meta({ description: 'The id of the job, as the queue dashboard shows it.' }),
+    object: z.literal('dead_letter'),
+    queue: z.enum(deadLetterQueues).meta({ description: 'The queue of dead letters.' }),
+    source_queue: z
+      .string()
+      .nullable()
+      .meta({ description: 'The queue in which the job used up its retries.' }),
+    about: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of the resource that the job works on.' }),
+    job: anyMembers.meta({ description: 'The parameters of the job.' }),
+    retries: z.int().nullable().meta({ description: 'How many times the job was retried.' }),
+    last_error: z.unknown().meta({ description: 'The error of the last attempt.' }),
+    died_at: timeField('When the job used up its retries.'),
+  })
+  .meta({ id: 'DeadLetter' })
+
+const redriveSchema = z
+  .object({
+    object: z.literal('redrive'),
+    queue: z.enum(deadLetterQueues).meta({ description: 'The queue of dead letters.' }),
+    redriven: z.int().meta({ description: 'The number of jobs that are retried.' }),
+    needless: z.int().meta({
+      description:
+        'The number of dead letters that were removed because there was nothing left to do.',
+    }),
+    kept: z
+      .array(
+        z.object({
+          id: z.string().meta({ description: 'The id of the dead letter.' }),
+          reason: z.string().meta({ description: 'Why it was kept.' }),
+        }),
+      )
+      .meta({ description: 'The dead letters that could not be redriven.' }),
+  })
+  .meta({ id: 'Redrive' })
+
 const knownFilters = { queue: oneOfFilter(deadLetterQueues.join(', '), deadLetterQueues) }
 
 const uuid = z.uuid()
@@ -32,7 +75,7 @@ const uuid = z.uuid()
 /** Job ids are those of pg-boss, which its dashboard shows as well. */
 const parseJobId = (text: string): string | undefined => uuid.safeParse(text).data
 
-export const listDeadLettersEndpoint: AdminEndpoint = async (parts, request) => {
+const listDeadLettersEndpoint: AdminEndpoint = async (parts, request) => {
   const { page, filters } = parseFilteredQuery(request.query, parseJobId, knownFilters)
   const lookup = listDeadLetters(parts.store.sql, filters.queue, page)
   return showPage(await withinStoreTimeout(parts, lookup), presentDeadLetter)
@@ -64,7 +107,7 @@ function subjectOf({ job }: DeadLetter): string | null {
 /** The maximum number of dead letters per request. Each one is redriven in its own transaction. */
 const REDRIVE_MAX = 100
 
-export const redriveDeadLettersBody = z.strictObject({
+const redriveDeadLettersBody = z.strictObject({
   queue: z.enum(deadLetterQueues).describe('The queue of dead letters.'),
   ids: z
     .array(z.uuid())
@@ -80,7 +123,7 @@ const ACTION = 'dead_letter.redrive'
 /** The result for one dead letter; `reason` says why it was kept. */
 type RedriveOutcome = RedriveResult | { readonly reason: string }
 
-export const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
+const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   const attempt = { actor: operator, action: ACTION, subject: null }
   const { queue, ids } = await auditRefusal(parts, attempt, () =>
     readCommandBody(parts, request, redriveDeadLettersBody),
@@ -138,4 +181,37 @@ async function append(
   action: Attempt & { details: Record<string, unknown> },
 ): Promise<void> {
   await withinStoreTimeout(parts, appendAdminAction(parts.store.sql, action))
+}
+
+export const deadLetterEndpoints: Endpoints = {
+  'GET /admin/dead-letters': {
+    serve: admin(listDeadLettersEndpoint),
+    operationId: 'listDeadLetters',
+    tag: 'Operators',
+    summary: 'List dead letters',
+    description: 'Returns the jobs that used up their retries, newest first.',
+    isList: true,
+    query: z.object({
+      queue: oneOf(deadLetterQueues, 'Only return the dead letters of this queue.'),
+    }),
+    answers: {
+      200: {
+        description: 'A page of dead letters.',
+        schema: listOf('DeadLetterList', deadLetterSchema),
+      },
+    },
+  },
+  'POST /admin/dead-letters/redrive': {
+    serve: admin(redriveDeadLetters),
+    operationId: 'redriveDeadLetters',
+    tag: 'Operators',
+    summary: 'Redrive dead letters',
+    description:
+      'Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept. A payment or refund that has failed is made now, although its client was told that it failed.',
+    body: {
+      schema: redriveDeadLettersBody.meta({ id: 'RedriveDeadLetters' }),
+      example: { queue: deadLetterQueues[0] },
+    },
+    answers: { 200: { description: 'The result for the dead letters.', schema: redriveSchema } },
+  },
 }

@@ -1,12 +1,26 @@
-// Describes the JSON of the resources of operators for openapi.yaml: operations, dead letters and the
-// audit trail.
+// The JSON of an operation for operators: its schemas, and what renders it.
 import { z } from 'zod'
-import { deadLetterQueues } from '../../db/queue/dead-letters.ts'
 import { findingKinds } from '../../domain/operations/finding.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import { verdicts } from '../../domain/operations/verdict.ts'
 import { anyMembers, idField, timeField } from '../contracts/fields.ts'
 import { phaseRunSchema } from '../resources/payments.ts'
+import type { Request } from 'express'
+import type { Sql, Transaction } from '../../db/connection/client.ts'
+import {
+  findOperationOverview,
+  type OperationOverview,
+} from '../../db/operators/lists/operation-overviews.ts'
+import { isInternalKey } from '../../domain/events/provider-event.ts'
+import { showPaymentId } from '../../domain/payments/payment.ts'
+import { showRefundId } from '../../domain/payments/refund.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { parseId, showId } from '../../domain/resource-id.ts'
+import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
+import { resumeEffectOf } from '../../domain/operations/doubt-sentences.ts'
+import { keyWindowSeconds } from '../../provider/capabilities.ts'
+import { jsonType, type Answer } from '../responses/answer.ts'
+import type { ApiParts } from '../endpoint.ts'
 
 const resumptions = ['look_up', 'repeat_call', 'run', 'park', 'reopen', 'nothing'] as const
 
@@ -180,65 +194,113 @@ export const resolutionProposalSchema = z
     description: 'A proposed resolution. It counts when a second operator sends the same body.',
   })
 
-export const deadLetterSchema = z
-  .object({
-    id: z.uuid().meta({ description: 'The id of the job, as the queue dashboard shows it.' }),
-    object: z.literal('dead_letter'),
-    queue: z.enum(deadLetterQueues).meta({ description: 'The queue of dead letters.' }),
-    source_queue: z
-      .string()
-      .nullable()
-      .meta({ description: 'The queue in which the job used up its retries.' }),
-    about: z
-      .string()
-      .nullable()
-      .meta({ description: 'The id of the resource that the job works on.' }),
-    job: anyMembers.meta({ description: 'The parameters of the job.' }),
-    retries: z.int().nullable().meta({ description: 'How many times the job was retried.' }),
-    last_error: z.unknown().meta({ description: 'The error of the last attempt.' }),
-    died_at: timeField('When the job used up its retries.'),
-  })
-  .meta({ id: 'DeadLetter' })
+export const showOperationId = (id: string): string => showId('op', id)
 
-export const redriveSchema = z
-  .object({
-    object: z.literal('redrive'),
-    queue: z.enum(deadLetterQueues).meta({ description: 'The queue of dead letters.' }),
-    redriven: z.int().meta({ description: 'The number of jobs that are retried.' }),
-    needless: z.int().meta({
-      description:
-        'The number of dead letters that were removed because there was nothing left to do.',
-    }),
-    kept: z
-      .array(
-        z.object({
-          id: z.string().meta({ description: 'The id of the dead letter.' }),
-          reason: z.string().meta({ description: 'Why it was kept.' }),
-        }),
-      )
-      .meta({ description: 'The dead letters that could not be redriven.' }),
-  })
-  .meta({ id: 'Redrive' })
+const uuid = z.uuid()
 
-export const adminActionSchema = z
-  .object({
-    id: idField('act', 'The id of the entry.'),
-    object: z.literal('admin_action'),
-    actor: z.string().meta({
-      description:
-        'The name of the operator, or `reconciler` for the verdict on what an operator claimed.',
+/** Also accepts the UUID, which the metadata of the provider's objects and traces contain. */
+export const parseOperationId = (text: string): string | undefined =>
+  uuid.safeParse(text).data?.toLowerCase() ?? parseId('op', text)
+
+/** Returns the id in the path, for the audit trail; null when it is not an id of an operation. */
+export function namedOperation({ params }: Request): string | null {
+  const id = parseOperationId(String(params['id']))
+  return id === undefined ? null : showOperationId(id)
+}
+
+/** @throws ProblemError resource-not-found. */
+export async function findRequestedOperation(
+  sql: Sql | Transaction,
+  { params }: Request,
+): Promise<OperationOverview> {
+  const id = parseOperationId(String(params['id']))
+  const operation = id === undefined ? undefined : await findOperationOverview(sql, id)
+  if (operation === undefined) throw new ProblemError('resource-not-found')
+  return operation
+}
+
+/** Answers with an operation. */
+export function showOperation(
+  parts: ApiParts,
+  operation: OperationOverview,
+  status: 200 | 202,
+): Answer {
+  return { status, headers: jsonType, body: JSON.stringify(presentOperation(parts, operation)) }
+}
+
+export function presentOperation(
+  parts: ApiParts,
+  operation: OperationOverview,
+): Record<string, unknown> {
+  const { paymentId, refundId, finding, key } = operation
+  const resumption = resumeWould(parts, operation)
+  const inDoubt = isInDoubt(operation)
+  const isInWindow = isInKeyWindow(parts, operation)
+  return {
+    id: showOperationId(operation.id),
+    object: 'operation',
+    tenant: showId('tnt', operation.tenantId),
+    idempotency_key: isInternalKey(key) ? null : key,
+    operation: operation.operation,
+    status: operation.status,
+    recovery_point: operation.recoveryPoint,
+    resume_would: resumption,
+    resume_effect: resumeEffectOf({
+      resumption,
+      status: operation.status,
+      inDoubt,
+      isInKeyWindow: isInWindow,
     }),
-    action: z.string().meta({
-      description:
-        'What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it.',
-    }),
-    subject: z
-      .string()
-      .nullable()
-      .meta({ description: 'The id of the resource that the action concerned.' }),
-    details: anyMembers.meta({
-      description: 'The result and the parameters. For a refusal, `refused` is the problem type.',
-    }),
-    happened_at: timeField('When the action happened.'),
-  })
-  .meta({ id: 'AdminAction', description: 'An entry of the audit trail of operators.' })
+    attempts: operation.attempts,
+    lease_epoch: operation.leaseEpoch,
+    lease_expires_at: operation.leaseExpiresAt,
+    in_doubt: inDoubt,
+    phase_age_seconds: operation.phaseAgeMs === null ? null : operation.phaseAgeMs / 1_000,
+    last_error: operation.lastError,
+    unknown_at: operation.unknownAt,
+    checked_at: operation.checkedAt,
+    next_check_at: operation.nextCheckAt,
+    evidence: operation.evidence,
+    finding: finding && { id: showId('fnd', finding.id), kind: finding.kind },
+    payment: paymentId && showPaymentId(paymentId),
+    refund: refundId && showRefundId(refundId),
+    created_at: operation.createdAt,
+  }
+}
+
+/** A failed operation keeps the time of a call that is not proved to have done nothing. */
+function isInDoubt({ inDoubt, status, phaseAgeMs }: OperationOverview): boolean {
+  return inDoubt || (status === 'failed_retryable' && phaseAgeMs !== null)
+}
+
+/** Whether the provider still remembers the key of the call, so that a repetition is harmless. */
+export function isInKeyWindow(
+  parts: ApiParts,
+  { phaseAgeMs, provider }: Pick<OperationOverview, 'phaseAgeMs' | 'provider'>,
+): boolean {
+  return phaseAgeMs !== null && phaseAgeMs < keyWindowMs(parts, provider)
+}
+
+function keyWindowMs({ capabilitiesOf, settings }: ApiParts, provider: string | null): number {
+  return keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
+}
+
+function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
+  const resumable = { ...operation, callsProvider: callsProvider(parts, operation) }
+  return resumptionOf(resumable, keyWindowMs(parts, operation.provider))
+}
+
+/** Assumes a provider call for an operation or phase that this version does not know. */
+function callsProvider(parts: ApiParts, operation: OperationOverview): boolean {
+  const phases = phasesOf(parts, operation)
+  return phases === undefined || phases[operation.recoveryPoint]?.call !== undefined
+}
+
+function phasesOf({ operations }: ApiParts, { operation }: OperationOverview) {
+  return operations.find(({ name }) => name === operation)?.phases
+}
+
+/** The provider call of the current step; undefined when it makes none, or is not known here. */
+export function callOf(parts: ApiParts, operation: OperationOverview): string | undefined {
+  return phasesOf(parts, operation)?.[operation.recoveryPoint]?.call
+}

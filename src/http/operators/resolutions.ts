@@ -1,0 +1,333 @@
+// POST /admin/operations/:id/resolve: an operator claims the outcome that no program can find, and a worker
+// verifies the claim. It waits for the verdict: the API makes no provider call.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Request } from 'express'
+import {
+  findLastResolution,
+  type ClaimedResolution,
+  findLastProposal,
+  makeActionId,
+  PROPOSAL,
+  PROPOSAL_HOURS,
+  RESOLUTION,
+} from '../../db/operators/admin-actions.ts'
+import {
+  findOperationOverview,
+  type OperationOverview,
+  lockIfUnknown,
+} from '../../db/operators/lists/operation-overviews.ts'
+import type { OperationRef } from '../../domain/operations/operation.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { jsonType, problemAnswer, type Answer } from '../responses/answer.ts'
+import {
+  presentOperation,
+  showOperationId,
+  callOf,
+  isInKeyWindow,
+  findRequestedOperation,
+  namedOperation,
+} from './operation.ts'
+import {
+  consequencesOf,
+  type Consequences,
+  type Doubt,
+} from '../../domain/operations/doubt-sentences.ts'
+import {
+  type Resolution,
+  concernsRefund,
+  resolveIfUnknown,
+} from '../../recovery/resolve-operation.ts'
+import { z } from 'zod'
+import type { Transaction } from '../../db/connection/client.ts'
+import { showId } from '../../domain/resource-id.ts'
+import { textField } from '../requests/body-fields.ts'
+import { adminCommand, type CommandResult } from './admin-commands.ts'
+
+/** Short against a look-up, and only few operators wait at a time. */
+const POLL_MS = 200
+
+/**
+ * Waits up to WAIT_MAX_SECONDS. A claim that is acted on is a 200, one that is not is a problem, and
+ * one without a verdict is a 202.
+ *
+ * @param claim the public id of the entry of the audit trail.
+ * @throws ProblemError operation-not-unknown when the service found the outcome without the claim.
+ */
+async function answerVerdict(
+  parts: ApiParts,
+  request: Request,
+  ref: OperationRef,
+  claim: string,
+): Promise<Answer> {
+  const { operation, resolution } = await waitForVerdict(parts, request, ref, claim)
+  const { verdict = null } = resolution ?? {}
+  if (verdict === null && operation.status !== 'unknown') {
+    throw new ProblemError('operation-not-unknown')
+  }
+  if (verdict?.taken === false) {
+    const type =
+      verdict.verdict === 'unverifiable' ? 'resolution-unverifiable' : 'resolution-contradicted'
+    const detail = `The look-up at the provider: ${verdict.shown}. ${verdict.effect}`
+    // Not thrown: a thrown problem would be recorded as a refusal, beside the verdict.
+    return problemAnswer(new ProblemError(type, { detail }), parts.settings.IDEMPOTENCY_FLAVOR)
+  }
+  const shown = { ...presentOperation(parts, operation), resolution: presentResolution(resolution) }
+  return { status: verdict === null ? 202 : 200, headers: jsonType, body: JSON.stringify(shown) }
+}
+
+interface Seen {
+  readonly operation: OperationOverview
+  /** Undefined when another operator has claimed something since. */
+  readonly resolution: ClaimedResolution | undefined
+}
+
+async function waitForVerdict(
+  parts: ApiParts,
+  request: Request,
+  ref: OperationRef,
+  claim: string,
+): Promise<Seen> {
+  const disconnect = new AbortController()
+  request.res?.once('close', () => disconnect.abort())
+  const { stopping } = parts
+  const signals = stopping === undefined ? [disconnect.signal] : [disconnect.signal, stopping]
+  const signal = AbortSignal.any(signals)
+  const endsAtMs = performance.now() + parts.settings.WAIT_MAX_SECONDS * 1_000
+  for (;;) {
+    const seen = await withinStoreTimeout(parts, see(parts, ref, claim))
+    if (isDecided(seen) || signal.aborted || performance.now() >= endsAtMs) return seen
+    await pause(POLL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/**
+ * The verdict is committed together with what it changes. So the operation is read before it, which shows
+ * an operation that ended without one, and again after it.
+ */
+async function see({ store }: ApiParts, ref: OperationRef, claim: string): Promise<Seen> {
+  const read = async () => {
+    const operation = await findOperationOverview(store.sql, ref.id)
+    if (operation === undefined) throw new ProblemError('resource-not-found')
+    return operation
+  }
+  const operation = await read()
+  const last = await findLastResolution(store.sql, showOperationId(ref.id))
+  const resolution = last?.claim === claim ? last : undefined
+  const hasVerdict = resolution !== undefined && resolution.verdict !== null
+  return { operation: hasVerdict ? await read() : operation, resolution }
+}
+
+/** An operation whose claim is verified may still be on its way to the response. */
+function isDecided({ operation: { status }, resolution }: Seen): boolean {
+  if (status === 'pending' || status === 'processing') return false
+  return resolution?.verdict !== null || status !== 'unknown'
+}
+
+/** Renders what an operator claimed, and the verdict. */
+export function presentResolution(
+  resolution: ClaimedResolution | undefined,
+): Record<string, unknown> | null {
+  if (resolution === undefined) return null
+  const { claim, claimed, claimedBy, proposedBy, claimedAt, verdict } = resolution
+  return {
+    claim,
+    claimed,
+    claimed_by: claimedBy,
+    proposed_by: proposedBy,
+    claimed_at: claimedAt,
+    verdict: verdict?.verdict ?? null,
+    taken: verdict?.taken ?? null,
+    shown: verdict?.shown ?? null,
+    effect: verdict?.effect ?? null,
+  }
+}
+
+type Claimable = Pick<Doubt, 'outcome' | 'unverified'>
+
+const CLAIMABLE: readonly Claimable[] = [
+  { outcome: 'happened', unverified: false },
+  { outcome: 'did_not_happen', unverified: false },
+  { outcome: 'did_not_happen', unverified: true },
+]
+
+/** Without dual control only a claim that no look-up verifies needs two operators. */
+function needsTwo({ settings }: ApiParts, unverified: boolean): boolean {
+  return settings.ADMIN_DUAL_CONTROL || unverified
+}
+
+/** Whether the settings have another operator, besides viewers. */
+function hasAnotherOperator({ settings }: ApiParts, operator: string): boolean {
+  const others = settings.ADMIN_API_KEY?.filter(({ name }) => name !== operator) ?? []
+  return others.some(({ role }) => role === 'operator')
+}
+
+function isUnverified(resolution: Readonly<Record<string, unknown>> | Resolution): boolean {
+  return 'unverified' in resolution && resolution.unverified === true
+}
+
+/** What the operator can claim; null when the outcome is not unknown. */
+export function presentClaims(
+  parts: ApiParts,
+  operation: OperationOverview,
+  operator: string,
+): readonly object[] | null {
+  if (operation.status !== 'unknown') return null
+  return CLAIMABLE.map((claim) => ({
+    ...claim,
+    needs_second_operator: needsTwo(parts, claim.unverified),
+    consequences: consequences(parts, operation, claim, hasAnotherOperator(parts, operator)),
+  }))
+}
+
+/** What follows when the second operator confirms a proposal. */
+export function consequencesOfProposal(
+  parts: ApiParts,
+  operation: OperationOverview,
+  proposed: Readonly<Record<string, unknown>> | Resolution,
+): Consequences {
+  const outcome = proposed.outcome === 'happened' ? 'happened' : 'did_not_happen'
+  return consequences(parts, operation, { outcome, unverified: isUnverified(proposed) }, true)
+}
+
+function consequences(
+  parts: ApiParts,
+  operation: OperationOverview,
+  claim: Claimable,
+  hasAnother: boolean,
+): Consequences {
+  return consequencesOf({
+    ...claim,
+    call: callOf(parts, operation),
+    isInKeyWindow: isInKeyWindow(parts, operation),
+    needsTwo: needsTwo(parts, claim.unverified),
+    hasAnother,
+  })
+}
+
+export const resolveOperationBody = z.discriminatedUnion('outcome', [
+  z.strictObject({
+    outcome: z.literal('happened'),
+    provider_id: z
+      .string()
+      .regex(/^(pi|re|pyr)_[A-Za-z0-9_]{1,200}$/, 'must be the id of a payment intent or a refund')
+      .describe(
+        "The provider's id of the payment intent or refund. A worker looks it up and completes the operation with it.",
+      ),
+    note: textField({ min: 1, max: 500 }).describe(
+      'How you know that it happened. It is stored in the audit trail.',
+    ),
+  }),
+  z.strictObject({
+    outcome: z.literal('did_not_happen'),
+    proof: textField({ min: 10, max: 500 }).describe(
+      'What proves that it did not happen. It is stored in the audit trail.',
+    ),
+    unverified: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether to act on the claim even if the look-up at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys.',
+      ),
+  }),
+])
+
+export const resolveOperation = adminCommand({
+  action: RESOLUTION,
+  subject: namedOperation,
+  body: resolveOperationBody,
+  async work(parts, tx, { request, body, operator }) {
+    const operation = await findRequestedOperation(tx, request)
+    // The lock keeps other operators and the outcome resolver from resolving it meanwhile.
+    const unknownAt = await lockIfUnknown(tx, operation)
+    if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
+    refuseOtherKind(operation, body)
+    if (isUnverified(body) && !isInKeyWindow(parts, operation)) {
+      throw new ProblemError('key-window-passed')
+    }
+    let proposer: string | undefined
+    if (needsTwo(parts, isUnverified(body))) {
+      proposer = await findProposer(tx, operation, { body, operator, unknownAt })
+      if (proposer === undefined) return propose(parts, operation, body, operator)
+    }
+    const by = proposer === undefined ? operator : `${proposer} and ${operator}`
+    const entry = await makeActionId(tx)
+    const claim = showId('act', entry)
+    if (!(await resolveIfUnknown(tx, operation, body, { by, claim }))) {
+      throw new ProblemError('operation-not-unknown')
+    }
+    const resolution = { result: 'claimed', claim, resolution: body }
+    return {
+      answer: () => answerVerdict(parts, request, operation, claim),
+      details: { ...resolution, proposed_by: proposer ?? null },
+      entry,
+    }
+  },
+})
+
+/**
+ * A refund is resolved by the id of a refund, every other operation by the id of a payment intent.
+ */
+function refuseOtherKind(operation: OperationOverview, resolution: Resolution): void {
+  if (resolution.outcome !== 'happened') return
+  const namesPayment = resolution.provider_id.startsWith('pi_')
+  if (namesPayment !== concernsRefund(operation)) return
+  const detail = `Must be the id of a ${concernsRefund(operation) ? 'refund' : 'payment intent'}`
+  throw new ProblemError('invalid-field', {
+    detail: `/provider_id: ${detail}`,
+    errors: [{ pointer: '/provider_id', detail }],
+  })
+}
+
+/**
+ * Returns the operator who proposed exactly this resolution last. Returns undefined when there is
+ * no proposal, or when the last one differs.
+ *
+ * @throws ProblemError second-operator-needed when the proposal is by the same operator.
+ */
+async function findProposer(
+  tx: Transaction,
+  { id }: OperationOverview,
+  { body, operator, unknownAt }: { body: Resolution; operator: string; unknownAt: Date },
+): Promise<string | undefined> {
+  const proposal = { proposed: { ...body }, since: unknownAt }
+  const last = await findLastProposal(tx, showOperationId(id), proposal)
+  if (last?.same !== true) return undefined
+  if (last.actor === operator) throw new ProblemError('second-operator-needed')
+  return last.actor
+}
+
+/** @throws ProblemError second-operator-needed when there is no other operator. */
+function propose(
+  parts: ApiParts,
+  operation: OperationOverview,
+  body: Resolution,
+  operator: string,
+): CommandResult {
+  if (!hasAnotherOperator(parts, operator)) {
+    const detail = 'ADMIN_API_KEY has only one operator, besides viewers.'
+    throw new ProblemError('second-operator-needed', { detail })
+  }
+  return {
+    action: PROPOSAL,
+    details: { result: 'proposed', proposed: body },
+    answer: showProposal(parts, operation, body, operator),
+  }
+}
+
+function showProposal(
+  parts: ApiParts,
+  operation: OperationOverview,
+  body: Resolution,
+  operator: string,
+): Answer {
+  const proposal = {
+    object: 'resolution_proposal',
+    operation: showOperationId(operation.id),
+    proposed_by: operator,
+    proposed: body,
+    needed: `Another operator must send the same body within ${PROPOSAL_HOURS} hours. Until then nothing changes.`,
+    consequences: consequencesOfProposal(parts, operation, body),
+  }
+  return { status: 202, headers: jsonType, body: JSON.stringify(proposal) }
+}
