@@ -13,11 +13,14 @@ import { detailsOfPayment, findPayment, insertPayments } from '../../src/db/paym
 import { findRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
-import type { Payment, PaymentRequest } from '../../src/domain/payments/payment.ts'
+import {
+  type Payment,
+  type PaymentRequest,
+  showPaymentId,
+} from '../../src/domain/payments/payment.ts'
 import type { Refund } from '../../src/domain/payments/refund.ts'
 import type { Engine, EngineSettings } from '../../src/engine/engine.ts'
 import type { Request } from 'express'
-import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import type { OperationEndpoint } from '../../src/http/keyed/keyed-route.ts'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'

@@ -60,3 +60,19 @@ export function listOf<Item extends z.ZodType>(id: string, item: Item) {
     })
     .meta({ id })
 }
+
+export const idempotencyField = z
+  .object({
+    replayed: z.boolean().meta({
+      description: 'Whether this is the stored response of an earlier request with the same key.',
+    }),
+    key_expires_at: timeField(
+      'When the idempotency key expires. While its operation is in progress, it does not expire.',
+    ),
+  })
+  .meta({
+    id: 'Idempotency',
+    description:
+      'Present in answers to requests with an idempotency key: with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response.',
+  })
+  .optional()

@@ -4,7 +4,7 @@ import { failureTypes } from '../../domain/payments/failure-type.ts'
 import { z } from 'zod'
 import { problemBody } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
-import { idempotencyField } from './idempotency-field.ts'
+import { idempotencyField } from './fields.ts'
 import { examplePayment, paymentSchema, refundSchema } from '../resources/payments.ts'
 
 const fieldErrorSchema = z

@@ -1,5 +1,7 @@
-// Describes a POST that begins an operation under an idempotency key: its operation, its contract,
-// and what is particular to it in reading the request and in answering.
+// Describes a POST that begins an operation under an idempotency key: its operation, its contract, and what is
+// particular to it in reading the request and in answering.
+import { noResource, type IntentDetails, type WriteResources } from '../../db/idempotency/intent.ts'
+import type { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Request } from 'express'
 import type { z } from 'zod'
 import type { Reservation } from '../../db/idempotency/intents.ts'
@@ -7,7 +9,33 @@ import type { Scope } from '../../domain/tenants/api-key.ts'
 import type { Operation } from '../../engine/define-operation.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
-import type { IntentDraft } from './intent-draft.ts'
+
+/**
+ * What a route derives from a request: the ids and parameters of its operation, and its resource.
+ */
+export interface IntentDraft {
+  readonly paymentId: string
+  readonly refundId?: string
+  /** The parts of the request that no resource stores. */
+  readonly parameters?: Readonly<Record<string, unknown>>
+  /** The columns of the resource that the request creates. */
+  readonly details?: IntentDetails
+  /** Creates or marks the resource. The same function for all requests of the route. */
+  readonly resource: WriteResources
+  /** Explains why `resource` returned no row. Reads the store again, after the transaction. */
+  readonly explainRefusal: () => Promise<ProblemError>
+}
+
+/**
+ * The draft, or with a problem one that reserves no key. Use it for rules that may become stricter,
+ * for example the amounts that the provider accepts: unlike an error of `readBeforeKey`, the problem
+ * is only for new operations. A retry of one that was accepted before still gets its response.
+ */
+export function refusing(problem: ProblemError | undefined, draft: IntentDraft): IntentDraft {
+  if (problem === undefined) return draft
+  const { details: _details, ...others } = draft
+  return { ...others, resource: noResource, explainRefusal: () => Promise.resolve(problem) }
+}
 
 /** Describes one keyed POST. */
 export interface KeyedRoute {

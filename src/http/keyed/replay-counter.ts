@@ -7,7 +7,7 @@ import { withinMs } from '../../db/connection/deadline.ts'
 import { addReplays, type KeyReuse, type ReplayCount } from '../../db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { createCounts } from '../../domain/tenants/tenant-counts.ts'
-import { shareOf } from '../limits/tenant-share.ts'
+import { shareOf } from '../limits/body-limit.ts'
 
 const WRITE_INTERVAL_MS = 2_000
 

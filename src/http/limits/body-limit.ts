@@ -2,7 +2,11 @@
 // the limit is reached, the oldest body is refused: an honest client's body has arrived long before
 // that. A tenant that has half of them gets its own oldest body refused.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { shareOf } from './tenant-share.ts'
+
+/** The share of one tenant, which is one at least, unless there is nothing. */
+export function shareOf(all: number): number {
+  return Math.ceil(all / 2)
+}
 
 /** A body that is arriving. */
 interface Arriving {

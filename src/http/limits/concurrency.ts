@@ -5,9 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED, GOES_ON } from '../responses/answer.ts'
-import { createBodyLimit } from './body-limit.ts'
+import { createBodyLimit, shareOf } from './body-limit.ts'
 import { createCounts } from '../../domain/tenants/tenant-counts.ts'
-import { shareOf } from './tenant-share.ts'
 
 /** Health checks are never refused: a busy process must not look dead to its orchestrator. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])

@@ -7,7 +7,7 @@ import { listAdminActions, type AdminAction } from '../../db/operators/admin-act
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { type Filter, parseFilteredQuery } from '../requests/list-query.ts'
-import { showPage } from '../responses/page-answer.ts'
+import { showPage } from '../responses/answer.ts'
 
 const adminActionSchema = z
   .object({

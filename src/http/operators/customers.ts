@@ -1,11 +1,10 @@
 // POST and GET /admin/tenants/:id/customers: which customers of the provider belong to a tenant.
 import { z } from 'zod'
 import { idField, timeField, listOf } from '../contracts/fields.ts'
-import { showJson } from '../responses/answer.ts'
+import { showJson, showPage } from '../responses/answer.ts'
 import { adminCommand } from './admin-commands.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
-import { showPage } from '../responses/page-answer.ts'
 import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { parseTenantId, showTenantId } from '../../domain/tenants/tenant.ts'

@@ -13,9 +13,8 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { oneOf } from '../contracts/parameters.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
-import { oneOfFilter } from '../requests/list-filters.ts'
-import { parseFilteredQuery } from '../requests/list-query.ts'
-import { showPage } from '../responses/page-answer.ts'
+import { oneOfFilter, parseFilteredQuery } from '../requests/list-query.ts'
+import { showPage, showJson } from '../responses/answer.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import { StaleResourceError } from '../../db/payments/payments.ts'
 import { inService } from '../../db/connection/transaction.ts'
@@ -25,7 +24,6 @@ import {
   takeDeadLetter,
   type RedriveResult,
 } from '../../recovery/redrive-dead-letter.ts'
-import { showJson } from '../responses/answer.ts'
 import { auditRefusal, readCommandBody, type Attempt } from './admin-commands.ts'
 
 const deadLetterSchema = z

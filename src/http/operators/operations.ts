@@ -11,9 +11,9 @@ import {
   paymentFilter,
   providerIdFilter,
   tenantFilter,
-} from '../requests/list-filters.ts'
-import { parseFilteredQuery } from '../requests/list-query.ts'
-import { showPage } from '../responses/page-answer.ts'
+  parseFilteredQuery,
+} from '../requests/list-query.ts'
+import { showPage, showJson } from '../responses/answer.ts'
 import {
   findRequestedOperation,
   parseOperationId,
@@ -41,7 +41,6 @@ import {
   type OpenProposal,
 } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../resources/payments.ts'
 import { providerNames } from '../../provider/declared.ts'
 import type { Transaction } from '../../db/connection/client.ts'

@@ -53,10 +53,10 @@ import {
   oneOfFilter,
   providerIdFilter,
   tenantFilter,
-} from '../requests/list-filters.ts'
-import { parseFilteredQuery, type Filter } from '../requests/list-query.ts'
-import { showJson } from '../responses/answer.ts'
-import { presentPage } from '../responses/page-answer.ts'
+  parseFilteredQuery,
+  type Filter,
+} from '../requests/list-query.ts'
+import { showJson, presentPage } from '../responses/answer.ts'
 import { providerNames } from '../../provider/declared.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { admin } from '../server/route.ts'

@@ -19,11 +19,14 @@ import { showRefundId } from '../../domain/payments/refund.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { showOperationId } from './operation.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
-import { oneOfFilter, timeFilter } from '../requests/list-filters.ts'
-import { parseFilteredQuery, parseListQuery } from '../requests/list-query.ts'
-import { showPage, presentPage } from '../responses/page-answer.ts'
+import {
+  oneOfFilter,
+  timeFilter,
+  parseFilteredQuery,
+  parseListQuery,
+} from '../requests/list-query.ts'
+import { showPage, presentPage, showJson, jsonType } from '../responses/answer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { showJson, jsonType } from '../responses/answer.ts'
 import { textField, optionalField } from '../requests/body-fields.ts'
 import { adminCommand } from './admin-commands.ts'
 import { providerNames } from '../../provider/declared.ts'

@@ -26,10 +26,8 @@ import {
 } from '../../domain/webhooks/webhook-delivery.ts'
 import { adminCommand } from './admin-commands.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
-import { oneOfFilter, tenantFilter } from '../requests/list-filters.ts'
-import { parseFilteredQuery } from '../requests/list-query.ts'
-import { jsonType, showJson } from '../responses/answer.ts'
-import { showPage } from '../responses/page-answer.ts'
+import { oneOfFilter, tenantFilter, parseFilteredQuery } from '../requests/list-query.ts'
+import { jsonType, showJson, showPage } from '../responses/answer.ts'
 import {
   endpointNotFound,
   requestedEndpointId,

@@ -19,11 +19,16 @@ import {
   parseLedgerTransactionId,
   presentLedgerTransaction,
 } from '../../domain/ledger/ledger-transaction.ts'
-import { showJson } from '../responses/answer.ts'
+import { showJson, showPage } from '../responses/answer.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
-import { refuseQuery, parseFilteredQuery } from '../requests/list-query.ts'
-import { currencyFilter, oneOfFilter, paymentFilter, timeFilter } from '../requests/list-filters.ts'
-import { showPage } from '../responses/page-answer.ts'
+import {
+  refuseQuery,
+  parseFilteredQuery,
+  currencyFilter,
+  oneOfFilter,
+  paymentFilter,
+  timeFilter,
+} from '../requests/list-query.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { tenant } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'

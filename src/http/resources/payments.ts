@@ -18,18 +18,16 @@ import {
   shownCurrency,
   timeField,
   listOf,
+  idempotencyField,
 } from '../contracts/fields.ts'
-import { idempotencyField } from '../contracts/idempotency-field.ts'
 import type { Request } from 'express'
 import { findPayment, listPayments as readPayments } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import { showJson } from '../responses/answer.ts'
-import { referenceFilter } from '../requests/list-filters.ts'
-import { parseFilteredQuery } from '../requests/list-query.ts'
-import { showPage } from '../responses/page-answer.ts'
+import { showJson, showPage } from '../responses/answer.ts'
+import { referenceFilter, parseFilteredQuery } from '../requests/list-query.ts'
 import { tenant } from '../server/route.ts'
 import { referenceField } from '../requests/body-fields.ts'
 import type { Endpoints, Success } from '../contracts/contract.ts'

@@ -9,14 +9,19 @@ import {
   parseDeliveryId,
 } from '../../domain/webhooks/webhook-delivery.ts'
 import { parseEndpointId, showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
-import { EXAMPLE_TIME, exampleId, idField, timeField, listOf } from '../contracts/fields.ts'
-import { idempotencyField } from '../contracts/idempotency-field.ts'
+import {
+  EXAMPLE_TIME,
+  exampleId,
+  idField,
+  timeField,
+  listOf,
+  idempotencyField,
+} from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { noFields, noBody } from '../requests/body-fields.ts'
 import { findEndpoint, insertTestEvent } from '../../db/webhooks/webhook-endpoints.ts'
-import { showPage } from '../responses/page-answer.ts'
-import { showJson, jsonType } from '../responses/answer.ts'
+import { showPage, showJson, jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import {
@@ -29,8 +34,7 @@ import { tenant } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idInPath, idFilter, oneOf } from '../contracts/parameters.ts'
 import { parseEventId } from '../../domain/events/event.ts'
-import { oneOfFilter } from '../requests/list-filters.ts'
-import { parseFilteredQuery } from '../requests/list-query.ts'
+import { oneOfFilter, parseFilteredQuery } from '../requests/list-query.ts'
 import { requestedEndpointId, endpointNotFound, endpointInPath } from './webhook-endpoints.ts'
 
 export const webhookReplaySchema = z

@@ -11,8 +11,14 @@ import {
   presentEndpointWithSecret,
   showEndpointId,
 } from '../../domain/webhooks/webhook-endpoint.ts'
-import { EXAMPLE_TIME, exampleId, idField, timeField, listOf } from '../contracts/fields.ts'
-import { idempotencyField } from '../contracts/idempotency-field.ts'
+import {
+  EXAMPLE_TIME,
+  exampleId,
+  idField,
+  timeField,
+  listOf,
+  idempotencyField,
+} from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkWebhookUrl } from '../../domain/webhooks/webhook-url.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
@@ -28,8 +34,7 @@ import {
   rotateSecret,
 } from '../../db/webhooks/webhook-endpoints.ts'
 import { parseListQuery } from '../requests/list-query.ts'
-import { showPage } from '../responses/page-answer.ts'
-import { showJson, jsonType } from '../responses/answer.ts'
+import { showPage, showJson, jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import { tenant } from '../server/route.ts'

@@ -7,6 +7,7 @@ import { renderProblem, type Flavor } from '../../domain/problems/flavor.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
 import { securityHeaders } from '../limits/security-headers.ts'
 import { endLingering } from './lingering-end.ts'
+import type { Page } from '../../db/connection/pages.ts'
 
 export interface Answer {
   readonly status: number
@@ -106,4 +107,33 @@ export function sendAnswer(response: Response, answer: Answer): void {
   if (answer.headers?.['connection'] === 'close') endLingering(response, answer.body)
   else response.end(answer.body)
   response.emit(ANSWERED)
+}
+
+/**
+ * Answers with a page.
+ *
+ * @throws ProblemError invalid-query when there is no page because the cursor is not an entry of
+ *   the list. It is the same for an unknown id and for an id of another tenant or another list.
+ */
+export function showPage<Item>(
+  page: Page<Item> | undefined,
+  present: (item: Item) => Readonly<Record<string, unknown>>,
+): Answer {
+  return showJson(presentPage(page, present))
+}
+
+/**
+ * Returns a page as JSON, for an answer that has more than the list.
+ *
+ * @throws ProblemError as showPage does.
+ */
+export function presentPage<Item>(
+  page: Page<Item> | undefined,
+  present: (item: Item) => Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  if (page === undefined) {
+    const detail = 'starting_after or ending_before is not the id of an entry of this list.'
+    throw new ProblemError('invalid-query', { detail })
+  }
+  return { object: 'list', data: page.items.map(present), has_more: page.hasMore }
 }

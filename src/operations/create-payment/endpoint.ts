@@ -7,7 +7,7 @@ import { routePayment, type CreateParameters, type Routed } from '../../domain/p
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
-import { refusing } from '../../http/keyed/intent-draft.ts'
+import { refusing } from '../../http/keyed/keyed-route.ts'
 import { showPayment } from '../../http/keyed/unfinished-answer.ts'
 import { findReferenceProblem } from '../../http/resources/payment-endpoint.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
