@@ -51,9 +51,10 @@ async function record(send: Send, answers: readonly Answer[]) {
   const execute = (template: Template) => answer(renderStatement(template).text)
   const tag = (strings: TemplateStringsArray | Parameters<typeof built>[0], ...values: unknown[]) =>
     isTemplate(strings) ? new Template(strings, values, execute) : built(strings)
-  const tx = Object.assign(tag.bind(undefined), { unsafe: answer })
+  const unsafe = (text: string) => new Template([text], [], execute)
+  const tx = Object.assign(tag.bind(undefined), { unsafe })
   const sql = Object.assign(tag, {
-    unsafe: answer,
+    unsafe,
     async begin(work: (own: unknown) => Promise<unknown>) {
       recorded.add('begin')
       const result = await work(tx)

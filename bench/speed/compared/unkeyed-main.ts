@@ -8,11 +8,20 @@ import type { Sql } from '../../../src/db/connection/client.ts'
 import { inTenant, together } from '../../../src/db/connection/transaction.ts'
 import { writeEvents } from '../../../src/db/events/write-events.ts'
 import { insertStarted } from '../../../src/db/operations/phase-runs.ts'
-import { detailsOfPayment, insertPayments, paymentFromRow, type PaymentRow } from '../../../src/db/payments/payments.ts'
+import {
+  detailsOfPayment,
+  insertPayments,
+  paymentFromRow,
+  type PaymentRow,
+} from '../../../src/db/payments/payments.ts'
 import { addOperationJobs } from '../../../src/db/queue/jobs.ts'
 import { readConfig } from '../../../src/config.ts'
 import { findChargeProblem } from '../../../src/domain/payments/amount-rules.ts'
-import { paymentPath, presentPayment, type PaymentRequest } from '../../../src/domain/payments/payment.ts'
+import {
+  paymentPath,
+  presentPayment,
+  type PaymentRequest,
+} from '../../../src/domain/payments/payment.ts'
 import { withinStoreTimeout, type ApiParts } from '../../../src/http/endpoint.ts'
 import { readJson, refuseForbiddenText } from '../../../src/http/keyed/keyed-intent.ts'
 import { createApiServer } from '../../../src/http/limits/api-server.ts'

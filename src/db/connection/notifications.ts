@@ -48,7 +48,8 @@ export function createJobWaker(
   queue: string = OPERATIONS_QUEUE,
 ): () => void {
   const add = coalesce<null>(async () => {
-    await sql`select pg_notify(${JOBS_CHANNEL}, ${queue})`
+    // The channel is in the text, so that the logs tell it from the others.
+    await sql`select pg_notify(${sql.unsafe(`'${JOBS_CHANNEL}'`)}, ${queue})`
   }, onError)
   return () => add(null)
 }

@@ -36,7 +36,6 @@ export interface FetchedJob extends Lane {
 
 /** What a process may fetch. */
 export interface Room {
-  /** The lane after which the next turn starts. */
   readonly after: Lane
   readonly places: number
   /** How many jobs of one lane this fetch may return. */
@@ -50,7 +49,7 @@ export interface Room {
 const tenant = (sql: Sql | Transaction): Fragment => sql`coalesce(data ->> 'tenantId', '')`
 const endpoint = (sql: Sql | Transaction): Fragment => sql`coalesce(data ->> 'endpointId', '')`
 
-/** Creates the index that the fetch needs. Inserts wait while it is built. */
+/** Inserts wait while it is built. */
 export async function createTurnsIndex(tx: Transaction): Promise<void> {
   await tx`
     create index if not exists job_turns on atomic_jobs.job_common (
@@ -62,11 +61,12 @@ export async function createTurnsIndex(tx: Transaction): Promise<void> {
 /**
  * Fetches due jobs of several lanes. `turn` walks from `after` on, until `union` meets a lane again, or
  * `limit` ends it. Locked jobs belong to another process. The new state is that of pg-boss's own fetch.
+ * The name of the queue is in the text, for the planner and the logs.
  */
 export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Promise<FetchedJob[]> {
   const { after, places, busyTenants = [], fullLanes } = room
   const [ofTenant, ofEndpoint] = [tenant(sql), endpoint(sql)]
-  const isDue = sql`name = ${queue} and state < 'active' and not blocked and start_after <= now()`
+  const isDue = sql`${sql.unsafe(`name = '${queue}'`)} and state < 'active' and not blocked and start_after <= now()`
   const isNext = room.busyTenants
     ? sql`${ofTenant} > turn.tenant`
     : sql`(${ofTenant}, ${ofEndpoint}) > (turn.tenant, turn.endpoint)`
