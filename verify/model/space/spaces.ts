@@ -183,8 +183,13 @@ export const spaces: readonly Space[] = [
   }),
 ]
 
-/** Not among the slices: theirs are as long as all others, and others have the same faults. */
-const LONGEST = ['failures-of-a-payment', 'batches-and-lost-connections']
+/** Not among the slices: theirs are the longest, and others have the same faults. */
+export const LONGEST: readonly string[] = [
+  'failures-of-a-payment',
+  'failures-of-a-refund',
+  'batches-and-lost-connections',
+  'canceled-payments-and-lost-connections',
+]
 
 const sliced = spaces.filter(({ name }) => !LONGEST.includes(name))
 
@@ -205,7 +210,7 @@ const slicesOfOneKey = sliced
   .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
 
 /** Of the spaces with events the smallest. */
-const slicesOfCancellations = spaces
+const slicesOfCancellations = sliced
   .filter(({ appliers }) => appliers === 2)
   .map((space) => sliceOf(space, {}))
 

@@ -2,10 +2,7 @@ import { expect, test } from '@jest/globals'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
-import { slices, spaces } from '../../../../verify/model/space/spaces.ts'
-
-/** Spaces whose slices would be as long as all others. */
-const LONGEST = ['failures-of-a-payment', 'batches-and-lost-connections']
+import { LONGEST, slices, spaces } from '../../../../verify/model/space/spaces.ts'
 
 test('there is a slice of all other spaces with one key or batches, of events, a fallback and one reference', () => {
   const names = spaces
