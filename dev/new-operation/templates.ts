@@ -106,7 +106,7 @@ function contract({ camel, pascal, verb }: OperationNames, event?: string): stri
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/resources/payments.ts'
+import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/resources/payment.ts'
 
 export const ${camel}Body = z.strictObject({
   reason: z.enum(cancelReasons).nullish().describe('${why}'),

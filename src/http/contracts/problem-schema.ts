@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { problemBody } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { idempotencyField } from './fields.ts'
-import { examplePayment, paymentSchema, refundSchema } from '../resources/payments.ts'
+import { examplePayment, paymentSchema, refundSchema } from '../resources/payment.ts'
 
 const fieldErrorSchema = z
   .object({

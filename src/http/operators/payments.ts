@@ -7,12 +7,8 @@ import { disputeSchema } from '../resources/disputes.ts'
 import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
 import { ledgerTransactionSchema } from '../resources/ledger.ts'
 import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
-import {
-  paymentSchema,
-  phaseRunSchema,
-  refundSchema,
-  presentPhaseRun,
-} from '../resources/payments.ts'
+import { paymentSchema, refundSchema } from '../resources/payment.ts'
+import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
 import type { Page } from '../../db/connection/pages.ts'
 import { listEvents } from '../../db/events/events.ts'
 import { listReplays, type ReplayCount } from '../../db/idempotency/key-replays.ts'

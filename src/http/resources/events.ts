@@ -11,7 +11,7 @@ import {
   timeField,
   listOf,
 } from '../contracts/fields.ts'
-import { examplePayment, paymentSchema, refundSchema } from './payments.ts'
+import { examplePayment, paymentSchema, refundSchema } from './payment.ts'
 import { listEvents as readEvents, findEvent } from '../../db/events/events.ts'
 import { parseEventId, presentEvent } from '../../domain/events/event.ts'
 import type { TenantEndpoint } from '../endpoint.ts'

@@ -17,7 +17,7 @@ import { refusing, type KeyedRoute, type OperationEndpoint } from '../keyed/keye
 import { keyedEndpoint } from '../keyed/keyed-endpoint.ts'
 import { showPayment } from '../keyed/unfinished-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { findRequestedPayment } from './payments.ts'
+import { findRequestedPayment } from './payment.ts'
 import type { ApiParts } from '../endpoint.ts'
 
 type Parameters = Readonly<Record<string, unknown>>

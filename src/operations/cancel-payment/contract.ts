@@ -7,7 +7,7 @@ import {
   heldPayment,
   paymentAnswer,
   paymentInPath,
-} from '../../http/resources/payments.ts'
+} from '../../http/resources/payment.ts'
 import { optionalField } from '../../http/requests/body-fields.ts'
 
 export const cancelPaymentBody = z.strictObject({

@@ -7,7 +7,7 @@ import {
   heldPayment,
   paymentAnswer,
   paymentInPath,
-} from '../../http/resources/payments.ts'
+} from '../../http/resources/payment.ts'
 
 export const capturePaymentBody = z.strictObject({
   amount: partAmountField(

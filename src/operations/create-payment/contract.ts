@@ -4,7 +4,7 @@ import { isCurrency } from '../../domain/payments/currency.ts'
 import { captureMethods } from '../../domain/payments/payment.ts'
 import { providerNames } from '../../provider/declared.ts'
 import { chargeAmountField } from '../../http/resources/amount-fields.ts'
-import { acceptedPayment, paymentAnswer } from '../../http/resources/payments.ts'
+import { acceptedPayment, paymentAnswer } from '../../http/resources/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import {
   optionalField,

@@ -8,7 +8,7 @@ import {
   paymentInPath,
   exampleRefund,
   refundSchema,
-} from '../../http/resources/payments.ts'
+} from '../../http/resources/payment.ts'
 import {
   optionalField,
   optionalMetadataField,
