@@ -2,7 +2,7 @@
 // retry it with backoff, or move it to the dead letters.
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
-import { readLastError } from '../src/db/operators/lists/operation-overviews.ts'
+import { readLastError } from '../src/db/operations/leases.ts'
 import type { OperationJob } from '../src/db/queue/queues.ts'
 import { mayBecomeVisible } from '../src/db/queue/jobs.ts'
 import type { FetchedJob } from '../src/db/queue/turns.ts'

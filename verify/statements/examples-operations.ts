@@ -59,6 +59,7 @@ export const operationExamples: readonly Example[] = [
   example(readOperation, [REF]),
   example(leases.readUnknownFor, [REF]),
   example(readOperationState, [REF]),
+  example(leases.readLastError, [REF]),
   example(leases.renewIfOwner, [claim, LEASE_MS]),
   example(leases.giveBackIfOwner, [
     claim,

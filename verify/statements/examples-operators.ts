@@ -88,6 +88,5 @@ export const operatorExamples: readonly Example[] = [
   example(findQueued, [[ID]]),
   example(operationOverviews.countProposedOperations, [[PROPOSAL]]),
   example(operationOverviews.findOperationOverview, [ID], [[PENDING]]),
-  example(operationOverviews.readLastError, [REF]),
   example(operationOverviews.lockIfUnknown, [REF]),
 ]

@@ -234,3 +234,14 @@ export async function dropFallbackIfOwner(tx: Transaction, fence: Fence): Promis
     where ${isOwner(tx, fence)} and parameters ? 'fallback'
   `
 }
+
+/** Why the last run of an operation reached no final state. */
+export async function readLastError(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+): Promise<string | null> {
+  const [row] = await asTenant(sql, tenantId)<{ last_error: string | null }[]>`
+    select last_error from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+  `
+  return row?.last_error ?? null
+}

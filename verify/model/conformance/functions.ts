@@ -38,6 +38,7 @@ import {
   recordKeptFailureIfOwner,
   renewIfOwner,
   type Claim,
+  readLastError,
 } from '../../../src/db/operations/leases.ts'
 import { createEncryption } from '../../../src/db/encryption/encryption.ts'
 import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
@@ -75,7 +76,6 @@ import {
   openFindingsOfStuck,
   giveBackInDoubtIfOwner,
 } from '../../../src/db/operations/unknown-outcomes.ts'
-import { readLastError } from '../../../src/db/operators/lists/operation-overviews.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'

@@ -5,7 +5,7 @@ import type { FindingKind } from '../../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { matching, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
 import { recordsOf } from '../../connection/rows.ts'
-import { asService, asTenant, inService, together } from '../../connection/transaction.ts'
+import { asService, inService, together } from '../../connection/transaction.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 import {
   findQueued,
@@ -162,17 +162,6 @@ export async function findOperationOverview(
   `
   const [overview] = await toOverviews(sql, recordsOf<Found>(found))
   return overview
-}
-
-/** Why the last run of an operation reached no final state. */
-export async function readLastError(
-  sql: Sql,
-  { tenantId, id }: OperationRef,
-): Promise<string | null> {
-  const [row] = await asTenant(sql, tenantId)<{ last_error: string | null }[]>`
-    select last_error from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
-  `
-  return row?.last_error ?? null
 }
 
 /** Locks an unknown operation until the transaction ends. Returns when it became unknown. */
