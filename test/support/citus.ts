@@ -9,6 +9,9 @@ export const citusUrl = (): string | undefined => process.env['CITUS_URL']
 
 export const isOnCitus = (): boolean => citusUrl() !== undefined
 
+/** The driver's own query for the types of arrays would end the process when a node is killed meanwhile. */
+const OPTIONS = { max: 1, connect_timeout: 5, fetch_types: false, onnotice: () => {} } as const
+
 /** No superuser, as with a managed Citus. */
 const OWNER = 'test_citus_owner'
 
@@ -107,7 +110,7 @@ export async function killBetweenPhases(
   table: string,
 ): Promise<void> {
   const coordinator = new URL(adminUrl)
-  const connect = () => postgres(adminUrl, { max: 1, onnotice: () => {} })
+  const connect = () => postgres(adminUrl, OPTIONS)
   const [lock, probe] = [connect(), connect()]
   try {
     await lock.unsafe(`begin; lock table ${table} in share mode`)
@@ -160,7 +163,7 @@ async function execute<Result>(
   url: URL,
   work: (sql: postgres.Sql) => PromiseLike<Result>,
 ): Promise<Result> {
-  const sql = postgres(url.href, { max: 1, connect_timeout: 5, onnotice: () => {} })
+  const sql = postgres(url.href, OPTIONS)
   try {
     return await work(sql)
   } finally {
