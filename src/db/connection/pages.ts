@@ -3,7 +3,7 @@
 // an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { NO_TENANT } from './ids.ts'
-import { recordsOf } from './rows.ts'
+import { objectsOf } from './rows.ts'
 import { inTenant, together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
@@ -36,7 +36,7 @@ export interface List<Row, Item> {
   readonly filters?: Fragment
   /** Like `entries`, to look up a cursor: for entries that have no index by `id` alone. */
   readonly cursors?: Fragment
-  /** By default the item has the columns of the select list: see `recordsOf`. */
+  /** By default the item has the columns of the select list: see `objectsOf`. */
   readonly fromRow?: (row: Row) => Item
   /** For a list whose ids are made by `nextId`. */
   readonly ordered?: Ordered
@@ -72,7 +72,7 @@ export async function readPage<Row extends object, Item>(
     await sql<Row[]>`select ${columns} ${entries} ${filters} ${final} ${pageOf(sql, request)}`
   const [rows, isCursorKnown] = await together([readRows(), hasEntry(sql, cursors, cursor)])
   if (!isCursorKnown) return undefined
-  return toPage(fromRow ? rows.map(fromRow) : recordsOf<Item>(rows), request)
+  return toPage(fromRow ? rows.map(fromRow) : objectsOf<Item>(rows), request)
 }
 
 /** Reads a page of a list of one tenant. */

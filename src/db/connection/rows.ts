@@ -1,11 +1,11 @@
-// Rows and objects: `tenant_id` of a row is `tenantId` of an object, and a moment, which is text in a row,
+// Rows and objects: `tenant_id` of a row is `tenantId` of an object, and a timestamp, which is text in a row,
 // is a date.
 import type { Fragment, Transaction } from './client.ts'
 import { together } from './transaction.ts'
 
 /** The object of a row, or of a part of one. */
 export type ObjectOf<Row> = {
-  readonly [Name in keyof Row as MemberOf<Name>]: Name extends MomentName
+  readonly [Name in keyof Row as MemberOf<Name>]: Name extends TimestampName
     ? Date | Exclude<Row[Name], string>
     : Row[Name]
 }
@@ -14,21 +14,21 @@ type MemberOf<Name> = Name extends `${infer First}_${infer Others}`
   ? `${First}${Capitalize<MemberOf<Others> & string>}`
   : Name
 
-type MomentName = `${string}_${'at' | 'before' | 'since' | 'until'}` | 'from' | 'to'
+type TimestampName = `${string}_${'at' | 'before' | 'since' | 'until'}` | 'from' | 'to'
 
-const MOMENT = /_(?:at|before|since|until)$|^(?:from|to)$/
+const TIMESTAMP = /_(?:at|before|since|until)$|^(?:from|to)$/
 
 export function objectOf<Row extends object>(row: Row): ObjectOf<Row> {
   const object: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(row) as [string, unknown][]) {
-    const isMoment = MOMENT.test(name) && (value ?? null) !== null
-    object[memberOf(name)] = isMoment ? new Date(value as string) : value
+    const isTimestamp = TIMESTAMP.test(name) && (value ?? null) !== null
+    object[memberOf(name)] = isTimestamp ? new Date(value as string) : value
   }
   return object as ObjectOf<Row>
 }
 
 /** The objects of rows whose select list has what an item has. */
-export const recordsOf = <Item>(rows: readonly object[]): Item[] => rows.map(objectOf) as Item[]
+export const objectsOf = <Item>(rows: readonly object[]): Item[] => rows.map(objectOf) as Item[]
 
 const members = new Map<string, string>()
 const columns = new Map<string, string>()

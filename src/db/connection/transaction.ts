@@ -79,15 +79,14 @@ export function asService(sql: Sql | Transaction): Transaction {
 
 function alone(sql: Sql | Transaction, tenants: string): Transaction {
   if (!('begin' in sql)) return sql
-  const tag = tagOf(sql, (strings, values) =>
+  return tagOf(sql, (strings, values) =>
     inTransaction(sql, async (tx) => {
       const isSet = see(tx, tenants)
       const answer = tx(strings, ...values).then((rows) => rows)
       const [, rows] = await lastly(tx, [isSet, answer])
       return rows
     }),
-  )
-  return Object.assign(tag, { unsafe: (text: string) => sql.unsafe(text) }) as never
+  ) as never
 }
 
 /**

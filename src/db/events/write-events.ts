@@ -16,7 +16,7 @@ import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
 export type ResourceKind = 'payment' | 'refund' | 'dispute'
 
-/** The row of a payment, a refund or a dispute, whose moments are text. */
+/** The row of a payment, a refund or a dispute, whose timestamps are text. */
 export interface ResourceRow {
   readonly id: string
   /** Of a refund or a dispute. */

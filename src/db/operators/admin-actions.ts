@@ -4,7 +4,7 @@ import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
 import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import type { adminActions } from '../schema/service.ts'
 
@@ -145,7 +145,7 @@ export async function listOpenProposals(
     order by last.happened_at desc
     limit ${PROPOSALS_MAX}
   `
-  return recordsOf<Omit<OpenProposal, 'operationId'> & { subject: string }>(open).flatMap(
+  return objectsOf<Omit<OpenProposal, 'operationId'> & { subject: string }>(open).flatMap(
     ({ subject, ...proposal }) => {
       const operationId = parseId('op', subject)
       return operationId === undefined ? [] : [{ ...proposal, operationId }]
@@ -189,5 +189,5 @@ export async function findLastResolution(
     order by claim.happened_at desc, claim.id desc
     limit 1
   `
-  return recordsOf<ClaimedResolution>(found)[0]
+  return objectsOf<ClaimedResolution>(found)[0]
 }

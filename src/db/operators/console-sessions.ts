@@ -1,7 +1,7 @@
 // Stores the sessions of operators in the console. A session ends when it is idle for too long, when
 // it is too old, or when it is deleted.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { SESSION_ENDED_CHANNEL } from '../connection/notifications.ts'
 import type { consoleSessions } from '../schema/service.ts'
 
@@ -48,7 +48,7 @@ export async function findConsoleSession(
     from console_sessions
     where token_hash = ${tokenHash} and not ${hasEnded(sql, limits)}
   `
-  return recordsOf<ConsoleSession>(found)[0]
+  return objectsOf<ConsoleSession>(found)[0]
 }
 
 /** Finds the sessions that have not ended among these. Returns the hashes of their tokens as hex. */

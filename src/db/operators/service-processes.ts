@@ -6,7 +6,7 @@ import {
   type ServiceProcess,
 } from '../../domain/deployment/service-process.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import type { serviceProcesses } from '../schema/service.ts'
 
@@ -69,5 +69,5 @@ export async function listProcesses(sql: Sql | Transaction): Promise<SeenProcess
     order by seen_at desc, id desc
     limit ${PROCESSES_SHOWN_MAX}
   `
-  return recordsOf<SeenProcess>(seen)
+  return objectsOf<SeenProcess>(seen)
 }

@@ -91,8 +91,12 @@ async function findCursor(sql: Sql, condition: Fragment, id: string): Promise<Cu
   return row
 }
 
-function pastCursor(sql: Sql, { id, created_on: moment }: Cursor, newestFirst: boolean): Fragment {
-  const place = sql`(${moment}::timestamptz, ${id}::uuid)`
+function pastCursor(
+  sql: Sql,
+  { id, created_on: createdOn }: Cursor,
+  newestFirst: boolean,
+): Fragment {
+  const place = sql`(${createdOn}::timestamptz, ${id}::uuid)`
   return newestFirst ? sql`and (created_on, id) < ${place}` : sql`and (created_on, id) > ${place}`
 }
 

@@ -2,11 +2,12 @@
 // index leads from each lane to the next one, however many jobs lie between them: beside 100,000 jobs of
 // 100 tenants, 90 % of them of one, a fetch for 16 places takes 1.7 ms, and pg-boss's by groups 212.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import type {
-  OPERATIONS_QUEUE,
-  PROVIDER_EVENTS_QUEUE,
-  REMINDERS_QUEUE,
-  WEBHOOKS_QUEUE,
+import {
+  JOB_SCHEMA,
+  type OPERATIONS_QUEUE,
+  type PROVIDER_EVENTS_QUEUE,
+  type REMINDERS_QUEUE,
+  type WEBHOOKS_QUEUE,
 } from './queues.ts'
 
 /** The queues whose jobs name a tenant. */
@@ -52,7 +53,7 @@ const endpoint = (sql: Sql | Transaction): Fragment => sql`coalesce(data ->> 'en
 /** Inserts wait while it is built. */
 export async function createTurnsIndex(tx: Transaction): Promise<void> {
   await tx`
-    create index if not exists job_turns on atomic_jobs.job_common (
+    create index if not exists job_turns on ${tx(JOB_SCHEMA)}.job_common (
       name, (${tenant(tx)}), (${endpoint(tx)}), start_after
     ) where state < 'active' and not blocked
   `
@@ -76,12 +77,12 @@ export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Pro
       union
       select next.*, false from turn cross join lateral (
         (
-          select ${ofTenant}, ${ofEndpoint} from atomic_jobs.job where ${isDue} and ${isNext}
+          select ${ofTenant}, ${ofEndpoint} from ${sql(JOB_SCHEMA)}.job where ${isDue} and ${isNext}
           order by ${ofTenant}, ${ofEndpoint}, start_after limit 1
         )
         union all
         (
-          select ${ofTenant}, ${ofEndpoint} from atomic_jobs.job where ${isDue}
+          select ${ofTenant}, ${ofEndpoint} from ${sql(JOB_SCHEMA)}.job where ${isDue}
           order by ${ofTenant}, ${ofEndpoint}, start_after limit 1
         )
         limit 1
@@ -100,12 +101,12 @@ export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Pro
     ),
     chosen as materialized (
       select job.id, lane.* from lane cross join lateral (
-        select id from atomic_jobs.job
+        select id from ${sql(JOB_SCHEMA)}.job
         where ${isDue} and ${ofTenant} = lane.tenant and ${ofEndpoint} = lane.endpoint
         order by start_after limit (select lane.share) for update skip locked
       ) as job
     )
-    update atomic_jobs.job as job set
+    update ${sql(JOB_SCHEMA)}.job as job set
       state = 'active', started_on = now(), heartbeat_on = now(),
       retry_count = case when started_on is null then retry_count else retry_count + 1 end
     from chosen where ${isDue} and job.id = chosen.id
@@ -114,7 +115,5 @@ export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Pro
 }
 
 /** Whether a fetch may have left due jobs to the next one: a lane has got its share. */
-export function mayLeaveJobs(jobs: readonly FetchedJob[]): boolean {
-  const ofLanes = [...Map.groupBy(jobs, laneOf).values()]
-  return ofLanes.some((ofLane) => ofLane.length >= (ofLane[0]?.share ?? 0))
-}
+export const mayLeaveJobs = (jobs: readonly FetchedJob[]): boolean =>
+  [...Map.groupBy(jobs, laneOf).values()].some((own) => own.length >= (own[0]?.share ?? 0))

@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { explainingKinds, type FindingStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { asService, inService } from '../connection/transaction.ts'
 import { seenReport } from './reconciliation-progress.ts'
 import type { reconciliationFindings } from '../schema/reconciliation.ts'
@@ -69,7 +69,7 @@ export async function findFinding(
   id: string,
 ): Promise<Finding | undefined> {
   const found = await asService(sql)`select * from reconciliation_findings where id = ${id}`
-  return recordsOf<Finding>(found)[0]
+  return objectsOf<Finding>(found)[0]
 }
 
 /** An absent filter matches every finding. */
@@ -109,7 +109,7 @@ export async function findOpenAmong(
     where finding.status = 'open'
     order by finding.id
   `
-  return recordsOf<Finding>(open)
+  return objectsOf<Finding>(open)
 }
 
 /**

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
 import type { reconciliationRuns } from '../schema/reconciliation.ts'
@@ -51,7 +51,7 @@ export async function requestReconciliation(tx: Transaction, request: RunRequest
     order by id desc
     limit 1
   `
-  const [run] = recordsOf<Run>(underWay)
+  const [run] = objectsOf<Run>(underWay)
   if (run !== undefined) return run
   const inserted = await insertRun(tx, request)
   await addJobs(tx, RECONCILIATIONS_QUEUE, [{ data: { runId: inserted.id } }])
@@ -71,7 +71,7 @@ export async function insertRun(sql: Sql | Transaction, request: RunRequest): Pr
     )
     returning ${columns(sql)}
   `
-  const [run] = recordsOf<Run>(inserted)
+  const [run] = objectsOf<Run>(inserted)
   if (run === undefined) throw new Error('the insert of a run returned no row')
   return run
 }
@@ -93,7 +93,7 @@ export async function hasScheduledRun(
 /** Finds a reconciliation run. */
 export async function findRun(sql: Sql | Transaction, id: string): Promise<Run | undefined> {
   const found = await sql`select ${columns(sql)} from reconciliation_runs where id = ${id}`
-  return recordsOf<Run>(found)[0]
+  return objectsOf<Run>(found)[0]
 }
 
 /** Lists runs, newest first. Undefined when none has the cursor's id. */
@@ -113,7 +113,7 @@ export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run
     where id = ${id} and status <> 'completed'
     returning ${columns(sql)}
   `
-  return recordsOf<Run>(begun)[0]
+  return objectsOf<Run>(begun)[0]
 }
 
 /** Completes the run, even if an earlier try that lost its job has failed it meanwhile. */

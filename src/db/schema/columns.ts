@@ -13,7 +13,8 @@ import { initialStatus } from '../../domain/payments/payment-status.ts'
 import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/row-security.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
-export const moment = <Name extends string>(name: Name) => timestamp(name, { withTimezone: true })
+export const timestamptz = <Name extends string>(name: Name) =>
+  timestamp(name, { withTimezone: true })
 export const minor = <Name extends string>(name: Name) => bigint(name, { mode: 'number' })
 export const oneOf = (values: readonly string[]) =>
   sql.raw(values.map((value) => `'${value}'`).join(', '))

@@ -3,7 +3,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
-import { minor, moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
+import { minor, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
 export const disputes = pgTable(
@@ -17,16 +17,16 @@ export const disputes = pgTable(
     currency: t.text('currency').notNull(),
     reason: t.text('reason').notNull(),
     status: t.text('status', { enum: disputeStatuses }).notNull(),
-    evidenceDueAt: moment('evidence_due_at'),
+    evidenceDueAt: timestamptz('evidence_due_at'),
     withdrawnMinor: minor('withdrawn_minor').notNull().default(0),
     reinstatedMinor: minor('reinstated_minor').notNull().default(0),
     /** Of the provider, in the currency of the balance. */
     feeMinor: minor('fee_minor').notNull().default(0),
     feeCurrency: t.text('fee_currency'),
     /** By the provider's clock. */
-    openedAt: moment('opened_at').notNull(),
-    createdAt: moment('created_at').notNull().defaultNow(),
-    updatedAt: moment('updated_at').notNull().defaultNow(),
+    openedAt: timestamptz('opened_at').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

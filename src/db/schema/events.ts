@@ -2,7 +2,7 @@
 // and of a webhook endpoint. Clients list events, and receive them by webhook.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
-import { moment, refersTo, seenByItsTenant } from './columns.ts'
+import { timestamptz, refersTo, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 
@@ -20,7 +20,7 @@ export const events = pgTable(
     /** The row of the payment, refund or dispute right after the change; some columns of an endpoint. */
     object: t.jsonb('object').$type<Record<string, unknown>>().notNull(),
     idempotencyKey: t.text('idempotency_key'),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

@@ -8,7 +8,7 @@ import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
 import type { Evidence } from '../operations/evidence.ts'
-import { bytea, moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
+import { bytea, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
@@ -37,7 +37,7 @@ export const idempotencyKeys = pgTable(
     status: t.text('status', { enum: operationStatuses }).notNull().default('pending'),
     recoveryPoint: t.text('recovery_point').notNull().default('started'),
     leaseEpoch: t.integer('lease_epoch').notNull().default(0),
-    leaseExpiresAt: moment('lease_expires_at'),
+    leaseExpiresAt: timestamptz('lease_expires_at'),
     attempts: t.integer('attempts').notNull().default(0),
     /**
      * Whether the provider call of the current phase may have been executed without a recorded
@@ -48,7 +48,7 @@ export const idempotencyKeys = pgTable(
      * The earliest time at which the provider call of the current phase can have been made. The key
      * window starts here.
      */
-    phaseBeganAt: moment('phase_began_at'),
+    phaseBeganAt: timestamptz('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */
     failureKept: t.boolean('failure_kept').notNull().default(false),
     /**
@@ -68,10 +68,10 @@ export const idempotencyKeys = pgTable(
      * When the outcome of the current phase became unknown. The schedule of the outcome resolver
      * starts here.
      */
-    unknownAt: moment('unknown_at'),
+    unknownAt: timestamptz('unknown_at'),
     /** When the outcome resolver looks next; null when only a person can help. */
-    nextCheckAt: moment('next_check_at'),
-    checkedAt: moment('checked_at'),
+    nextCheckAt: timestamptz('next_check_at'),
+    checkedAt: timestamptz('checked_at'),
     /** What an operator stated about an unknown outcome. The outcome resolver verifies it. */
     evidence: t.jsonb('evidence').$type<Evidence>(),
     /** The tombstone of an expired key with the same name, when this operation is not its first. */
@@ -84,9 +84,9 @@ export const idempotencyKeys = pgTable(
     responseHeaders: t.jsonb('response_headers').$type<Record<string, string>>(),
     /** The exact bytes of the response, so that a replay is identical. */
     responseBody: t.text('response_body'),
-    createdAt: moment('created_at').notNull().defaultNow(),
-    finishedAt: moment('finished_at'),
-    expiresAt: moment('expires_at').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    finishedAt: timestamptz('finished_at'),
+    expiresAt: timestamptz('expires_at').notNull(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
@@ -179,8 +179,8 @@ export const keyReplays = pgTable(
     conflicts: t.bigint('conflicts', { mode: 'number' }).notNull(),
     /** Requests that were refused because they were other requests. */
     mismatches: t.bigint('mismatches', { mode: 'number' }).notNull(),
-    firstAt: moment('first_at').notNull(),
-    lastAt: moment('last_at').notNull(),
+    firstAt: timestamptz('first_at').notNull(),
+    lastAt: timestamptz('last_at').notNull(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.operationId] }),

@@ -3,7 +3,7 @@
 // row is written before the key is deleted.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
-import { bytea, moment, seenByItsTenant } from './columns.ts'
+import { bytea, timestamptz, seenByItsTenant } from './columns.ts'
 import { ofTenant } from './tenants.ts'
 
 export const keyTombstones = pgTable(
@@ -16,8 +16,8 @@ export const keyTombstones = pgTable(
     refundId: t.uuid('refund_id'),
     /** The path of the resource of a local operation, which has no payment. */
     location: t.text('location'),
-    expiredAt: moment('expired_at').notNull(),
-    buriedAt: moment('buried_at').notNull().defaultNow(),
+    expiredAt: timestamptz('expired_at').notNull(),
+    buriedAt: timestamptz('buried_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.keyHash] }),

@@ -4,7 +4,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
-import { minor, moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
+import { minor, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
@@ -24,7 +24,7 @@ export const ledgerPostings = pgTable(
     credit: t.text('credit', { enum: ledgerAccounts }).notNull(),
     amountMinor: minor('amount_minor').notNull(),
     currency: t.text('currency').notNull(),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

@@ -14,7 +14,7 @@ import {
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
 import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
-import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
+import { minor, timestamptz, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { ofTenant } from './tenants.ts'
 
 export const payments = pgTable(
@@ -49,14 +49,14 @@ export const payments = pgTable(
     failureMessage: t.text('failure_message'),
     cancellationReason: t.text('cancellation_reason', { enum: cancellationReasons }),
     /** When the provider releases the hold. */
-    captureBefore: moment('capture_before'),
+    captureBefore: timestamptz('capture_before'),
     /** What the service still has to do about the end of the hold; null if nothing is held. */
     expiryStep: t.text('expiry_step', { enum: expirySteps }),
     provider: t.text('provider').notNull(),
     providerPaymentId: t.text('provider_payment_id'),
     clientSecret: t.text('client_secret'),
-    createdAt: moment('created_at').notNull().defaultNow(),
-    updatedAt: moment('updated_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

@@ -3,7 +3,7 @@
 // Append-only; it outlives the idempotency key.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
-import { moment, refersTo, seenByItsTenant } from './columns.ts'
+import { timestamptz, refersTo, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
 export const phaseRuns = pgTable(
@@ -23,10 +23,10 @@ export const phaseRuns = pgTable(
     outcome: t.text('outcome'),
     asked: t.jsonb('asked').$type<Record<string, unknown>>(),
     answered: t.jsonb('answered').$type<Record<string, unknown>>(),
-    startedAt: moment('started_at').notNull(),
+    startedAt: timestamptz('started_at').notNull(),
     /** When the call was answered, or given up; null for the intent. */
-    endedAt: moment('ended_at'),
-    recordedAt: moment('recorded_at').notNull().defaultNow(),
+    endedAt: timestamptz('ended_at'),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

@@ -7,7 +7,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, integer } from 'drizzle-orm/pg-core'
 import { providerEventStatuses, providerEventSubjects } from '../../domain/events/provider-event.ts'
-import { moment, oneOf, seenByItsTenant } from './columns.ts'
+import { timestamptz, oneOf, seenByItsTenant } from './columns.ts'
 
 export const providerEvents = pgTable(
   'provider_events',
@@ -22,9 +22,9 @@ export const providerEvents = pgTable(
     paymentId: t.uuid('payment_id'),
     status: t.text('status', { enum: providerEventStatuses }).notNull().default('pending'),
     /** By the provider's clock. */
-    occurredAt: moment('occurred_at').notNull(),
-    receivedAt: moment('received_at').notNull().defaultNow(),
-    settledAt: moment('settled_at'),
+    occurredAt: timestamptz('occurred_at').notNull(),
+    receivedAt: timestamptz('received_at').notNull().defaultNow(),
+    settledAt: timestamptz('settled_at'),
   }),
   (table) => [
     // This constraint, not a lookup before the insert, deduplicates events.
@@ -57,7 +57,7 @@ export const providerEvents = pgTable(
 export const providerAccounts = pgTable('provider_accounts', {
   provider: text('provider').primaryKey(),
   account: text('account').notNull(),
-  firstUsedAt: moment('first_used_at').notNull().defaultNow(),
-  clocksApartAt: moment('clocks_apart_at'),
+  firstUsedAt: timestamptz('first_used_at').notNull().defaultNow(),
+  clocksApartAt: timestamptz('clocks_apart_at'),
   clocksApartSeconds: integer('clocks_apart_seconds'),
 })

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { check, foreignKey, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
-import { moment, oneOf, seenByItsTenant } from './columns.ts'
+import { timestamptz, oneOf, seenByItsTenant } from './columns.ts'
 
 /**
  * One row for each reconciliation of a window of time. A run covers all tenants of one provider, as
@@ -14,16 +14,16 @@ export const reconciliationRuns = pgTable(
     id: t.uuid('id').notNull(),
     provider: t.text('provider').notNull(),
     /** The window of creation times. Its start is inclusive, its end exclusive. */
-    windowFrom: moment('window_from').notNull(),
-    windowTo: moment('window_to').notNull(),
+    windowFrom: timestamptz('window_from').notNull(),
+    windowTo: timestamptz('window_to').notNull(),
     status: t.text('status', { enum: runStatuses }).notNull().default('pending'),
     /** Who requested the run: an operator, the schedule or the command line. */
     requestedBy: t.text('requested_by').notNull(),
     /** How much was compared, found and repaired. */
     counts: t.jsonb('counts').$type<Record<string, number>>().notNull().default({}),
     lastError: t.text('last_error'),
-    createdAt: moment('created_at').notNull().defaultNow(),
-    finishedAt: moment('finished_at'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    finishedAt: timestamptz('finished_at'),
   }),
   (table) => [
     primaryKey({ columns: [table.id] }),
@@ -62,8 +62,8 @@ export const reconciliationFindings = pgTable(
     ours: t.jsonb('ours').$type<Record<string, unknown>>(),
     theirs: t.jsonb('theirs').$type<Record<string, unknown>>(),
     status: t.text('status', { enum: findingStatuses }).notNull().default('open'),
-    openedAt: moment('opened_at').notNull().defaultNow(),
-    resolvedAt: moment('resolved_at'),
+    openedAt: timestamptz('opened_at').notNull().defaultNow(),
+    resolvedAt: timestamptz('resolved_at'),
     /** Who closed the finding, an operator or the service itself, and why. */
     resolvedBy: t.text('resolved_by'),
     note: t.text('note'),

@@ -14,7 +14,7 @@ import {
   refundTransitions,
   type RefundStatus,
 } from '../../domain/payments/refund.ts'
-import { minor, moment, oneOf, refersTo, seenByItsTenant, takesStepOf } from './columns.ts'
+import { minor, timestamptz, oneOf, refersTo, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 
 export const refunds = pgTable(
@@ -38,8 +38,8 @@ export const refunds = pgTable(
     failureMessage: t.text('failure_message'),
     providerRefundId: t.text('provider_refund_id'),
     moved: t.boolean('moved').notNull().default(false),
-    createdAt: moment('created_at').notNull().defaultNow(),
-    updatedAt: moment('updated_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

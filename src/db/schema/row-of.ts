@@ -1,5 +1,5 @@
 // The type of a row of a table, as our connections read it: its members have the names of the columns in
-// SQL, and moments are text.
+// SQL, and timestamps are text.
 import type { PgTable } from 'drizzle-orm/pg-core'
 
 /** What `select *` returns for a row. The JSON of a row differs from it only in `bytea`. */

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { processKinds, type CircuitReport } from '../../domain/deployment/service-process.ts'
-import { bytea, moment, oneOf } from './columns.ts'
+import { bytea, timestamptz, oneOf } from './columns.ts'
 
 /**
  * The API and worker processes that run, or ran a short while ago. Each process writes its own row.
@@ -20,8 +20,8 @@ export const serviceProcesses = pgTable(
     version: t.text('version').notNull(),
     /** The circuit breakers of the process. */
     circuits: t.jsonb('circuits').$type<CircuitReport[]>().notNull(),
-    startedAt: moment('started_at').notNull(),
-    seenAt: moment('seen_at').notNull().defaultNow(),
+    startedAt: timestamptz('started_at').notNull(),
+    seenAt: timestamptz('seen_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.id] }),
@@ -47,7 +47,7 @@ export const adminActions = pgTable(
      */
     subject: t.text('subject'),
     details: t.jsonb('details').$type<Record<string, unknown>>().notNull(),
-    happenedAt: moment('happened_at').notNull().defaultNow(),
+    happenedAt: timestamptz('happened_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.id] }),
@@ -73,9 +73,9 @@ export const consoleSessions = pgTable(
     operator: t.text('operator').notNull(),
     /** The HMAC of the token's hash under the operator's key: without that key the session ends. */
     keyProof: bytea('key_proof').notNull(),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** When the operator was last seen, a few seconds early at most. */
-    seenAt: moment('seen_at').notNull().defaultNow(),
+    seenAt: timestamptz('seen_at').notNull().defaultNow(),
   }),
   (table) => [primaryKey({ columns: [table.tokenHash] })],
 )
@@ -91,7 +91,7 @@ export const encryptionSeals = pgTable(
     name: t.text('name').notNull(),
     /** Null once an operator has given up the values of a lost key. */
     sealed: t.text('sealed'),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   }),
   (table) => [primaryKey({ columns: [table.name] })],
 )

@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core'
 import type { Route } from '../../domain/payments/routing.ts'
-import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
+import { bytea, minor, timestamptz, seenByItsTenant } from './columns.ts'
 
 /** The merchants. */
 export const tenants = pgTable(
@@ -26,9 +26,9 @@ export const tenants = pgTable(
     requiresReference: t.boolean('requires_reference').notNull().default(false),
     /** Its providers in their order, with their currencies; null: the provider of the service. */
     providers: t.jsonb('providers').$type<readonly Route[]>(),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** When the tenant was disabled. Its API keys are refused; accepted operations go on. */
-    disabledAt: moment('disabled_at'),
+    disabledAt: timestamptz('disabled_at'),
   }),
   () => [
     check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`),
@@ -65,10 +65,10 @@ export const apiKeys = pgTable(
     secretHash: bytea('secret_hash').notNull(),
     /** What the API key allows; `*` allows everything, including scopes of later versions. */
     scopes: t.text('scopes').array().notNull().default(['*']),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /** When a rotated key stops working. */
-    expiresAt: moment('expires_at'),
-    revokedAt: moment('revoked_at'),
+    expiresAt: timestamptz('expires_at'),
+    revokedAt: timestamptz('revoked_at'),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
@@ -94,7 +94,7 @@ export const providerCustomers = pgTable(
     /** The provider's id of the customer. */
     id: t.text('id').notNull(),
     /** When the customer was given to this tenant. */
-    assignedAt: moment('assigned_at').notNull().defaultNow(),
+    assignedAt: timestamptz('assigned_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.provider, table.id] }),

@@ -3,7 +3,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
-import { moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
+import { timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 
@@ -26,8 +26,8 @@ export const webhookDeliveries = pgTable(
     attempts: t.integer('attempts').notNull().default(0),
     /** The number of pauses of the retry schedule that have passed. A redelivery resets it. */
     scheduleStep: t.integer('schedule_step').notNull().default(0),
-    nextAttemptAt: moment('next_attempt_at'),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    nextAttemptAt: timestamptz('next_attempt_at'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
@@ -53,7 +53,7 @@ export const webhookAttempts = pgTable(
     id: t.uuid('id').notNull(),
     deliveryId: t.uuid('delivery_id').notNull(),
     number: t.integer('number').notNull(),
-    startedAt: moment('started_at').notNull(),
+    startedAt: timestamptz('started_at').notNull(),
     latencyMs: t.integer('latency_ms').notNull(),
     httpStatus: t.smallint('http_status'),
     error: t.text('error', { enum: attemptErrors }),

@@ -8,7 +8,7 @@ import {
   ENDPOINTS_MAX,
   endpointStatuses,
 } from '../../domain/webhooks/webhook-endpoint.ts'
-import { moment, oneOf, seenByItsTenant } from './columns.ts'
+import { timestamptz, oneOf, seenByItsTenant } from './columns.ts'
 import { ofTenant } from './tenants.ts'
 
 export const webhookEndpoints = pgTable(
@@ -28,20 +28,20 @@ export const webhookEndpoints = pgTable(
      * with them too.
      */
     previousSecret: t.text('previous_secret'),
-    previousSecretExpiresAt: moment('previous_secret_expires_at'),
+    previousSecretExpiresAt: timestamptz('previous_secret_expires_at'),
     secondPreviousSecret: t.text('second_previous_secret'),
-    secondPreviousSecretExpiresAt: moment('second_previous_secret_expires_at'),
+    secondPreviousSecretExpiresAt: timestamptz('second_previous_secret_expires_at'),
     thirdPreviousSecret: t.text('third_previous_secret'),
-    thirdPreviousSecretExpiresAt: moment('third_previous_secret_expires_at'),
+    thirdPreviousSecretExpiresAt: timestamptz('third_previous_secret_expires_at'),
     status: t.text('status', { enum: endpointStatuses }).notNull().default('enabled'),
     disabledReason: t.text('disabled_reason', { enum: disabledReasons }),
     /** The first failed attempt since the last success. */
-    failingSince: moment('failing_since'),
+    failingSince: timestamptz('failing_since'),
     /** The failures since the last success that the circuit breaker has counted. */
     consecutiveFailures: t.integer('consecutive_failures').notNull().default(0),
     /** Until then no attempt is made; null while the circuit is closed. */
-    pausedUntil: moment('paused_until'),
-    createdAt: moment('created_at').notNull().defaultNow(),
+    pausedUntil: timestamptz('paused_until'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

@@ -20,7 +20,7 @@ import {
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { asService, inTenant } from '../connection/transaction.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { apiKeys, tenants } from '../schema/tenants.ts'
@@ -141,13 +141,13 @@ export async function insertApiKey(
     returning ${shownColumns(tx)}
   `
   // The insert of one row returns the row or throws.
-  return recordsOf<ApiKey>(inserted)[0] as ApiKey
+  return objectsOf<ApiKey>(inserted)[0] as ApiKey
 }
 
 /** Finds an API key of any tenant. */
 export async function findApiKey(sql: Sql | Transaction, id: string): Promise<ApiKey | undefined> {
   const found = await asService(sql)`select ${shownColumns(sql)} from api_keys where id = ${id}`
-  return recordsOf<ApiKey>(found)[0]
+  return objectsOf<ApiKey>(found)[0]
 }
 
 /**

@@ -7,7 +7,7 @@ import { insertApiKey } from './api-keys.ts'
 import type { Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { recordsOf } from '../connection/rows.ts'
+import { objectsOf } from '../connection/rows.ts'
 import { asTenant, inService } from '../connection/transaction.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { tenants } from '../schema/tenants.ts'
@@ -20,7 +20,7 @@ export async function insertTenant(tx: Transaction, name: string): Promise<Tenan
     returning *
   `
   // The insert of one row returns the row or throws.
-  return recordsOf<Tenant>(inserted)[0] as Tenant
+  return objectsOf<Tenant>(inserted)[0] as Tenant
 }
 
 /**
@@ -42,7 +42,7 @@ export async function createTenant(
 /** Finds a tenant. */
 export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
   const found = await asTenant(sql, id)`select * from tenants where id = ${id}`
-  return recordsOf<Tenant>(found)[0]
+  return objectsOf<Tenant>(found)[0]
 }
 
 /** Lists all tenants, newest first. Undefined when none has the cursor's id. */
@@ -107,5 +107,5 @@ export async function setTenantDisabled(
     returning *
   `
   if (changed.count === 1) await announceEndedKeys(sql)
-  return recordsOf<Tenant>(changed)[0]
+  return objectsOf<Tenant>(changed)[0]
 }

@@ -4,7 +4,7 @@ import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { FindingKind } from '../../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { matching, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
-import { recordsOf } from '../../connection/rows.ts'
+import { objectsOf } from '../../connection/rows.ts'
 import { asService, inService, together } from '../../connection/transaction.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 import {
@@ -160,7 +160,7 @@ export async function findOperationOverview(
       on operation.tenant_id = tenants.id and operation.id = ${id}
     ${withPayment(sql)}
   `
-  const [overview] = await toOverviews(sql, recordsOf<Found>(found))
+  const [overview] = await toOverviews(sql, objectsOf<Found>(found))
   return overview
 }
 
