@@ -103,10 +103,11 @@ async function runSelected(session: Session): Promise<Outcome> {
   const soakRun = runSoak({ ...session, progress: withoutProgressBar(progress) }, counted)
   const made = [...(await suite.run(plan.runs))]
   const nested = await injectDuringRecovery(suite, plan)
-  const events = await suite.run(plan.events, 'Orders of provider events')
-  const contests = await suite.run(plan.contests, 'Contests')
-  const compared = await suite.run(plan.comparisons, 'Comparisons with the provider')
-  const others = await suite.run(plan.providers, 'Other providers')
+  const { events, contests, comparisons, providers } = plan
+  const others = await suite.run(
+    [...events, ...contests, ...comparisons, ...providers],
+    'Orders of events, contests, comparisons, other providers',
+  )
   made.push(...(await suite.run(plan.neighbours, 'Neighbours')))
   await suite.end()
   const { verdicts, controls } = await runMutants(
@@ -114,8 +115,7 @@ async function runSelected(session: Session): Promise<Outcome> {
     planMutants(possible.mutants, options),
     made,
   )
-  const single = [...made, ...events, ...contests, ...compared, ...others]
-  const results = [...failed, ...single, ...nested, ...controls, ...(await soakRun)]
+  const results = [...failed, ...made, ...others, ...nested, ...controls, ...(await soakRun)]
   return { counted, results, verdicts }
 }
 

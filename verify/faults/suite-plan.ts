@@ -2,7 +2,7 @@
 // the time budget requires; the seed decides which.
 import { seededRandom } from '../simulate/random.ts'
 import { canceledAtOnce, cancelInVain } from './cancellations.ts'
-import type { Case } from './case.ts'
+import { labelOf, type Case } from './case.ts'
 import { comparisons as compared } from './comparisons.ts'
 import { planEvents } from './event-orders.ts'
 import {
@@ -149,9 +149,12 @@ function repeat(scenarios: readonly Scenario[], times: number): Case[] {
 
 const QUICK_MUTANTS = 3
 
-/** A quick suite has a sample of the mutants. */
+/** A quick suite has a sample of the mutants, without those that take a minute: what neighbours show. */
 export function planMutants(mutants: readonly Mutant[], { quick, seed }: PlanOptions): Mutant[] {
-  const drawn = sample(seededRandom(seed), mutants, quick ? QUICK_MUTANTS : mutants.length)
+  if (!quick) return [...mutants]
+  const withNeighbours = new Set(planNeighbours({ quick }).map((run) => labelOf(run)))
+  const short = mutants.filter(({ shownBy }) => !shownBy.some((run) => withNeighbours.has(run)))
+  const drawn = sample(seededRandom(seed), short, QUICK_MUTANTS)
   return mutants.filter((mutant) => drawn.includes(mutant))
 }
 

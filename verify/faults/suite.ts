@@ -96,12 +96,12 @@ export class Suite {
 
   /** Removes all lanes. */
   async end(): Promise<void> {
-    await this.#removeLanesExcept(undefined)
+    await this.#removeLanesExcept(new Set())
   }
 
   /** A dozen idle lanes use a third of two processors, because their processes poll for work. */
-  async #removeLanesExcept(kindToKeep: string | undefined): Promise<void> {
-    const others = [...this.#idleLanes].filter(([name]) => name !== kindToKeep)
+  async #removeLanesExcept(kinds: ReadonlySet<string>): Promise<void> {
+    const others = [...this.#idleLanes].filter(([name]) => !kinds.has(name))
     const idleLanes = others.flatMap(([, lanes]) => lanes.splice(0))
     await Promise.all(idleLanes.map(({ lane }) => lane.remove()))
   }
@@ -122,38 +122,40 @@ export class Suite {
       progressed((count += 1))
     }
     const byLaneKind = Map.groupBy(cases.entries(), ([, run]) => laneKindOf(run))
-    for (const [laneKind, own] of byLaneKind) {
-      await this.#removeLanesExcept(laneKind)
-      await this.#runGroup(own, tries, keep)
-    }
+    const open = new Set(byLaneKind.keys())
+    const workers = [...byLaneKind].flatMap(([laneKind, own]): Worker[] => {
+      const queue = own.values()
+      const work = async () => {
+        await this.#removeLanesExcept(open)
+        await this.#workThrough(queue, laneKind, tries, keep)
+        open.delete(laneKind)
+      }
+      const share = laneShareOf(own[0]?.[1])
+      const worthwhile = Math.ceil(own.length / RUNS_PER_LANE_START)
+      const length = Math.min(Math.ceil(this.#options.lanes * share), worthwhile)
+      return Array.from({ length }, () => ({ slots: 1 / share, work }))
+    })
+    await runWithin(this.#options.lanes, workers)
     return runs.filter((run) => run !== undefined)
   }
 
-  async #runGroup(
-    cases: readonly (readonly [number, Case])[],
+  /** Makes one run after the other in the same lane. */
+  async #workThrough(
+    queue: Iterable<readonly [number, Case]>,
+    laneKind: string,
     tries: number,
     keep: (index: number, run: Run) => void,
   ): Promise<void> {
-    const { lanes, signal } = this.#options
-    const queue = cases.values()
-    const work = async () => {
-      const place: Place = { prepared: undefined }
-      let laneKind = ''
-      for (const [index, run] of queue) {
-        laneKind = laneKindOf(run)
-        if (signal.aborted) return
-        const completed = await this.#runUnlessStalled(place, run, tries)
-        if (signal.aborted) return
-        keep(index, completed)
-        if (hasFailed(completed.result)) this.#report(completed.result)
-      }
-      if (place.prepared !== undefined) this.#idleLanesOf(laneKind).push(place.prepared)
+    const { signal } = this.#options
+    const place: Place = { prepared: undefined }
+    for (const [index, run] of queue) {
+      if (signal.aborted) return
+      const completed = await this.#runUnlessStalled(place, run, tries)
+      if (signal.aborted) return
+      keep(index, completed)
+      if (hasFailed(completed.result)) this.#report(completed.result)
     }
-    const worthwhile = Math.ceil(cases.length / RUNS_PER_LANE_START)
-    const [first] = cases.map(([, run]) => run)
-    const share = first === undefined ? 1 : laneShareOf(first)
-    const atOnce = Math.ceil(lanes * share)
-    await Promise.all(Array.from({ length: Math.min(atOnce, worthwhile) }, work))
+    if (place.prepared !== undefined) this.#idleLanesOf(laneKind).push(place.prepared)
   }
 
   /** Makes the run. If it failed while the machine stood still, it is made again in a new lane. */
@@ -225,6 +227,28 @@ export class Suite {
   }
 }
 
+interface Worker {
+  /** How many of the suite's lanes it counts as. */
+  readonly slots: number
+  work(): Promise<void>
+}
+
+/** Runs the workers in their order, as many at a time as there are slots for. */
+async function runWithin(slots: number, workers: readonly Worker[]): Promise<void> {
+  const running = new Set<Promise<void>>()
+  let free = slots
+  for (const worker of workers) {
+    while (free < worker.slots && running.size > 0) await Promise.race(running)
+    free -= worker.slots
+    const run = worker.work().finally(() => {
+      free += worker.slots
+      running.delete(run)
+    })
+    running.add(run)
+  }
+  await Promise.all(running)
+}
+
 function recoveryOf(run: Case, { points, recovery }: Run): Recovery {
   const statesBefore = durableStates(points.slice(0, points.length - recovery.length))
   const pointsAgain = recovery.filter((point) => isReachedAgain(run, point))
@@ -266,7 +290,8 @@ function pointsInAll([first, ...others]: readonly Run[]): readonly Point[] {
  * they serve again, and they must not slow each other down. Runs with another provider or with
  * several faults spend most of their time waiting, so more of them run at once.
  */
-function laneShareOf(run: Case): number {
+function laneShareOf(run: Case | undefined): number {
+  if (run === undefined) return 1
   if (needsServer(run)) return 1 / 2
   const { provider = IDEMPOTENT, injections } = run
   return provider === IDEMPOTENT && injections.length < 2 ? 1 : 3 / 2
