@@ -1,7 +1,6 @@
 // Parses the command line of `npm run bench`.
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { LEVELS, type NoiseName } from '../neighbours/levels.ts'
 import { parseOptions, readNumber, UsageError } from '../options.ts'
 
 export interface BenchOptions {
@@ -26,20 +25,17 @@ export interface BenchOptions {
   readonly scaleMax: number
   /** The number of slow clients. */
   readonly sockets: number
-  /** How loud a noisy tenant is, step by step. 0 is silence. */
-  readonly levels: Readonly<Record<NoiseName, readonly number[]>>
   /** Where the database is kept while it runs. */
   readonly folder: string
 }
 
-export type Mode = 'speed' | 'soak' | 'scale' | 'redis' | 'slow-clients' | 'neighbours'
+export type Mode = 'speed' | 'soak' | 'scale' | 'redis' | 'slow-clients'
 
 export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
        npm run bench -- --redis [--quick] [--folder <dir>]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
-       npm run bench -- --neighbours [--quick] [--folder <dir>]
 
 Compares the service with lean statements on the same server, with its own
 statements alone, with Express, and with itself without idempotency. Every round
@@ -64,8 +60,6 @@ Growing tables, and more workers:
 --scale         10^4, 10^5 and 10^6 payments; then one to four workers.
 --scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
 
-More processes on the same machine:
-
 Copies of answers, in memory and in Redis; needs redis-server:
 --redis         Replays, first requests and one key at once, with each layer.
 
@@ -73,12 +67,8 @@ The effect of slow clients, which hold connections and send little:
 --slow-clients  Rounds without and with slow clients: 5 of 10 seconds by default.
 --sockets <n>   Number of slow clients: 1000 by default, 100 to 5000.
 
-The latency of a tenant beside a noisy one:
---neighbours    Backlogs, hanging endpoints and guessed API keys, which grow step by
-                step: rounds of 20 seconds for each step, or of 5 with --quick.
-
 Prints one table and writes bench-report/latest.json and latest.html. The names
-are soak, scale, redis, slow-clients or neighbours for the other modes.
+are soak, scale, redis or slow-clients for the other modes.
 Exit code: 0 measured; 1 an answer was unexpected, a webhook did not arrive, a curve
 of the soak grows, or a plan or a latency changes with size; 2 usage error; 3 not
 measured; 130 interrupted.
@@ -89,26 +79,21 @@ const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
 /** In a short measurement two payments decide the p99, so it varies from round to round. */
 const BESIDE_SLOW = { ...USUAL, seconds: 10 }
-
-/** At four payments per second, so that a twentieth of them decides the p95. */
-const BESIDE_NOISE = { ...USUAL, seconds: 20 }
-const QUICK_BESIDE_NOISE = { ...QUICK, seconds: 5 }
 const ROUNDS: Readonly<Record<Mode, number>> = {
   speed: 3,
   soak: 3,
   scale: 3,
   redis: 3,
   'slow-clients': 5,
-  neighbours: 3,
 }
 
 /** The modes that an option applies to. --help and --folder apply to all modes. */
 const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale', 'redis', 'slow-clients', 'neighbours'],
+  quick: ['speed', 'scale', 'redis', 'slow-clients'],
   peers: ['speed'],
-  seconds: ['speed', 'scale', 'redis', 'slow-clients', 'neighbours'],
-  rounds: ['speed', 'scale', 'redis', 'slow-clients', 'neighbours'],
-  payments: ['speed', 'soak', 'redis', 'slow-clients', 'neighbours'],
+  seconds: ['speed', 'scale', 'redis', 'slow-clients'],
+  rounds: ['speed', 'scale', 'redis', 'slow-clients'],
+  payments: ['speed', 'soak', 'redis', 'slow-clients'],
   rate: ['soak'],
   'scale-max': ['scale'],
   sockets: ['slow-clients'],
@@ -137,21 +122,13 @@ export function readArguments(args: readonly string[]): BenchOptions {
     rate: number('rate', 0),
     scaleMax: number('scale-max', 1_000_000),
     sockets: number('sockets', 1_000),
-    levels: levelsOf(isQuick),
     folder: resolve(values.folder ?? tmpdir()),
   }
 }
 
 function durationsOf(mode: Mode, isQuick: boolean) {
-  if (mode === 'neighbours') return isQuick ? QUICK_BESIDE_NOISE : BESIDE_NOISE
   if (isQuick) return QUICK
   return mode === 'slow-clients' ? BESIDE_SLOW : USUAL
-}
-
-function levelsOf(isQuick: boolean): BenchOptions['levels'] {
-  const { backlog, hanging, guesses } = LEVELS
-  const length = isQuick ? 'quick' : 'usual'
-  return { backlog: backlog[length], hanging: hanging[length], guesses: guesses[length] }
 }
 
 const BOUNDS = {
@@ -167,7 +144,7 @@ const BOUNDS = {
 type Values = ReturnType<typeof parse>
 
 function modeOf(values: Values): Mode {
-  const modes = (['soak', 'scale', 'redis', 'slow-clients', 'neighbours'] as const).filter(
+  const modes = (['soak', 'scale', 'redis', 'slow-clients'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
   const [mode = 'speed', other] = modes
@@ -182,9 +159,7 @@ function rejectIgnored(values: Values, mode: Mode): void {
   const [first] = ignored
   if (first === undefined) return
   const beside =
-    mode === 'speed'
-      ? 'without --soak, --scale, --redis, --slow-clients or --neighbours'
-      : `with --${mode}`
+    mode === 'speed' ? 'without --soak, --scale, --redis or --slow-clients' : `with --${mode}`
   throw new UsageError(`--${first} has no effect ${beside}`)
 }
 
@@ -202,7 +177,6 @@ function parse(args: readonly string[]) {
     redis: { type: 'boolean' },
     'slow-clients': { type: 'boolean' },
     sockets: { type: 'string' },
-    neighbours: { type: 'boolean' },
     folder: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })

@@ -1,7 +1,6 @@
 // Runs `npm run bench`: measures speed, a long load, growing tables, copies of answers,
 // the effect of slow clients or that of a noisy tenant.
 import { runBenchmark, type Benchmark } from '../benchmark.ts'
-import { announceNeighbours, measureNeighbours } from '../neighbours/neighbours.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceRedis, measureRedis } from '../redis/redis.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
@@ -15,7 +14,6 @@ const runs: Record<Mode, Run> = {
   speed: { announce: announceSpeed, measure: measureSpeed },
   soak: { announce: announceSoak, measure: measureSoak },
   scale: { announce: announceScale, measure: measureScale },
-  neighbours: { announce: announceNeighbours, measure: measureNeighbours },
   redis: { announce: announceRedis, measure: measureRedis },
   'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }

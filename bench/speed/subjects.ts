@@ -176,7 +176,7 @@ async function loop(
 }
 
 /** Makes one call after the other at the provider, without the service. */
-export function authorizeAtProvider(
+function authorizeAtProvider(
   { providerUrl, signal }: Pick<Place, 'providerUrl' | 'signal'>,
   concurrency: number,
   seconds: number,

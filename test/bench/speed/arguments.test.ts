@@ -25,16 +25,6 @@ describe('the options of the benchmark', () => {
     ['slow clients', ['--slow-clients'], { mode: 'slow-clients', seconds: 10, rounds: 5 }],
     ['the number of slow clients', ['--slow-clients', '--sockets', '200'], { sockets: 200 }],
     ['a quick run with slow clients', ['--slow-clients', '--quick'], { seconds: 0.5, rounds: 5 }],
-    ['a noisy neighbour', ['--neighbours'], { mode: 'neighbours', seconds: 20, rounds: 3 }],
-    [
-      'a quick run with a noisy neighbour',
-      ['--neighbours', '--quick'],
-      {
-        seconds: 5,
-        levels: { backlog: [0, 100, 1_000], hanging: [0, 20], guesses: [0, 1_000] },
-      },
-    ],
-    ['the time beside a noisy neighbour', ['--neighbours', '--seconds', '60'], { seconds: 60 }],
     ['a quick run with growing tables', ['--scale', '--quick'], { mode: 'scale', seconds: 0.5 }],
   ])('set %s', (_, args, expected) => {
     expect(readArguments(args)).toMatchObject(expected)
@@ -70,15 +60,6 @@ describe('the options of the benchmark', () => {
       ['--soak', '1', '--slow-clients'],
       '--soak and --slow-clients cannot',
     ],
-    [
-      'a noisy neighbour with slow clients',
-      ['--slow-clients', '--neighbours'],
-      '--slow-clients and --neighbours cannot be combined',
-    ],
-    ['peers with --neighbours', ['--neighbours', '--peers'], '--peers has no effect with --neigh'],
-    ['slow clients with --neighbours', ['--neighbours', '--sockets', '200'], '--sockets has no'],
-    ['a value of --neighbours', ['--neighbours=5'], 'neighbours'],
-    ['no round beside noise', ['--neighbours', '--rounds', '0'], '--rounds must be a whole'],
     ['a table size without --scale', ['--scale-max', '10000'], '--scale-max has no effect without'],
     ['a rate with --scale', ['--scale', '--rate', '5'], '--rate has no effect with --scale'],
     ['peers with a soak', ['--soak', '1', '--peers'], '--peers has no effect with --soak'],
