@@ -59,7 +59,7 @@ async function secure(socket: Socket, host: Host, { mode, options }: Tls): Promi
   socket.write(SSL_REQUEST)
   const [answered] = (await once(socket, 'data')) as [Buffer]
   const answer = answered.toString('latin1')
-  if (answer === 'N' && mode === 'prefer') return socket
+  if (answer === 'N' && mode === 'prefer') return failUnlessAnswered(socket)
   if (answer === 'N') {
     throw new ServerUnusable('TLS_FAILED', `${nameOf(host)} has no TLS, which sslmode asks for`)
   }
@@ -80,8 +80,8 @@ async function secure(socket: Socket, host: Host, { mode, options }: Tls): Promi
 }
 
 /**
- * Reports a server that closes the connection without an answer, such as a load balancer without a
- * server behind it. The driver (postgres 3.4.9) would connect again and again without a pause, and
+ * Reports a server that closes the connection without an answer to what it gets next, such as a load
+ * balancer without a server behind it. The driver (postgres 3.4.9) would connect again and again without a pause, and
  * no statement would fail.
  */
 function failUnlessAnswered<Opened extends Socket>(socket: Opened): Opened {
