@@ -2,6 +2,7 @@
 // official client and by the control routes.
 import { Stripe } from 'stripe'
 import { createStripeStandIn, type StripeStandInOptions } from '../../../dev/stripe-stand-in/app.ts'
+import { until } from '../../support/until.ts'
 
 export interface RunningProvider {
   url: string
@@ -49,10 +50,10 @@ export function connect(port: number): Omit<RunningProvider, 'close'> {
     executed: async () => (await control<{ data: ExecutedEntry[] }>('GET', '/executed')).data,
     addFault: async (rule) => void (await control('POST', '/faults', rule)),
     waitForFault: async () => {
-      for (let struck = 0; struck === 0;) {
+      await until(async () => {
         const rules = await control<{ data: { struck: number }[] }>('GET', '/faults')
-        struck = rules.data[0]?.struck ?? 0
-      }
+        return (rules.data[0]?.struck ?? 0) > 0
+      })
     },
   }
 }
