@@ -26,6 +26,7 @@ import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.
 import type { RunParts } from '../../src/reconciliation/carry-out-run.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { emptyTables } from '../support/empty-tables.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 /** Long ago, so that no other records fall into the window. */
@@ -124,12 +125,7 @@ export async function openBooks(): Promise<Books> {
       `,
     async empty() {
       await provider.control('POST', '/reset')
-      await store.sql`
-        truncate
-          payments, refunds, ledger_postings, provider_events, reconciliation_runs,
-          reconciliation_findings, reconciliation_seen, atomic_jobs.job
-        cascade
-      `
+      await emptyTables(store.sql)
     },
     async close() {
       theirs.close()

@@ -1,6 +1,5 @@
 // Tests the daily reconciliation: requested once a day, and carried out by a worker.
-import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
 import type { Sql } from '../../src/db/connection/client.ts'
@@ -16,20 +15,14 @@ import {
   requestDailyReconciliation,
   workOnReconciliation,
 } from '../../workers/reconciliation-worker.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { emptyTables } from '../support/empty-tables.ts'
+import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 import { untilLaterMillisecond } from '../support/later-millisecond.ts'
+import { t } from '../support/own-engine.ts'
 import { startService } from '../support/service.ts'
-import { stripeOf } from '../support/engine-doubles.ts'
+import { until } from '../support/until.ts'
 
-let t: TestEngine
-
-beforeEach(async () => {
-  t = await startTestEngine()
-})
-
-afterEach(async () => {
-  await t.stop()
-})
+beforeEach(() => emptyTables(t.engine.store.sql))
 
 const wanted: RunRequest = {
   provider: 'stripe',
@@ -48,18 +41,10 @@ async function jobsOf() {
   return rows.map((row) => row['data'] as { runId: string })
 }
 
-async function until(holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
-  const limit = Date.now() + patienceMs
-  while (!(await holds())) {
-    if (Date.now() > limit) throw new Error(`it did not happen in ${patienceMs} ms`)
-    await wait(50)
-  }
-}
-
 /** The job of a run, as pg-boss passes it to a worker. */
-async function work(data: unknown, stopping?: AbortSignal) {
+async function work(data: unknown, stopping?: AbortSignal, engine = t.engine) {
   const parts = {
-    engine: t.engine,
+    engine,
     settings: readConfig({}),
     ...(stopping === undefined ? {} : { stopping }),
   }
@@ -111,10 +96,7 @@ describe('a request', () => {
 })
 
 describe('a worker that is killed during a comparison', () => {
-  /** Two heartbeats and the worker's check of them, on a busy machine. */
-  const PATIENCE_MS = 60_000
-
-  test('leaves its run to another within a minute', async () => {
+  test('leaves its run to another after its heartbeats end', async () => {
     const service = await startService()
     try {
       const { sql } = service.store
@@ -139,7 +121,7 @@ describe('a worker that is killed during a comparison', () => {
       `
       await service.startWorker()
 
-      await until(async () => (await job())?.state === 'retry', PATIENCE_MS)
+      await until(async () => (await job())?.state === 'retry')
       // Skips the delay before a retry, which is not under test.
       await sql`update atomic_jobs.job set start_after = now() where name = 'reconciliations'`
       await until(async () => (await findRun(sql, id))?.status === 'completed')
@@ -180,15 +162,16 @@ describe('the job', () => {
   test('ends early when its worker shuts down, and is left to another worker', async () => {
     const { id } = await request(t.engine.store.sql, wanted)
     await t.accept()
-    const [provider, stopping] = [stripeOf(t.engine), new AbortController()]
-    Object.assign(provider, {
+    const stopping = new AbortController()
+    const engine = withProvider(t.engine, {
+      ...stripeOf(t.engine),
       async *listPayments() {
         stopping.abort(new Error('the worker stops'))
         yield []
       },
     })
 
-    const result = await work({ runId: id }, stopping.signal)
+    const result = await work({ runId: id }, stopping.signal, engine)
 
     expect(result).toMatchObject({ status: 'failed' })
     expect(await findRun(t.engine.store.sql, id)).toMatchObject({

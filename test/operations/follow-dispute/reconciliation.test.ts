@@ -1,24 +1,16 @@
 // Tests that a dispute whose events are all lost is found by the reconciliation, and that a dispute of a
 // charge that is not ours is a finding.
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
-import { startTestEngine, type TestEngine } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { emptyTables } from '../../support/empty-tables.ts'
+import { t } from '../../support/own-engine.ts'
 import { applyAll, runWaiting } from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
 import { deliverOf, disputed, FEE, move, paid, stateOf } from './disputes.ts'
 
-let t: TestEngine
-
-beforeEach(async () => {
-  t = await startTestEngine()
-})
-afterEach(async () => {
-  await expectLedgerBalanced(t.engine.store)
-  await t.stop()
-})
+beforeEach(() => emptyTables(t.engine.store.sql))
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 

@@ -1,25 +1,18 @@
 // Tests what becomes of a refund after its answer: it ends later, or fails although it succeeded.
 // Lost, repeated, reordered and early events lead to the same state.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { aroundCall } from '../../support/engine-doubles.ts'
-import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { emptyTables } from '../../support/empty-tables.ts'
+import type { PaymentRef } from '../../support/engine.ts'
+import { t } from '../../support/own-engine.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-afterEach(() => expectLedgerBalanced(t.engine.store))
-afterAll(() => t.stop())
 
 const REFUNDED_MINOR = 500
 
@@ -261,10 +254,7 @@ test("an event of another client's refund changes nothing", async () => {
 describe('when every event is lost, reconciliation', () => {
   const DAY_MS = 24 * 60 * 60 * 1_000
 
-  beforeEach(async () => {
-    await t.stop()
-    t = await startTestEngine()
-  })
+  beforeEach(() => emptyTables(t.engine.store.sql))
 
   /** Compares a day; `daysAhead` moves it past the refund. */
   async function compare(daysAhead: number) {
