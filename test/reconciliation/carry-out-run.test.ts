@@ -212,10 +212,10 @@ const compareText = (one: string, other: string) => (one < other ? -1 : 1)
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** With their refunds and movements more than 10,000 objects: more than each batch. */
-const MANY = 5_000
+/** More of each tenant than a page has. */
+const MANY = 1_600
 
-describe('thousands of payments', () => {
+describe('many payments', () => {
   test('finds nothing when the books agree, and every difference when they do not', async () => {
     const booked = await books.fill(MANY)
 
@@ -262,15 +262,6 @@ describe('thousands of payments', () => {
 })
 
 describe('one difference', () => {
-  test.each(planted)('finds %s and nothing else', async (_, plant) => {
-    const booked = await books.fill(60)
-    const expected = await plant(takeFrom(booked))
-
-    await carryOutRun(books.parts, (await books.newRun()).id)
-
-    expect(await foundNow()).toEqual([expected])
-  })
-
   test('a difference that an operator closed stays closed', async () => {
     await books.fill(20)
     const intent = newIntent('requires_capture', 500, NOON, {})
