@@ -37,6 +37,8 @@ let product: Product
 let texts: readonly string[]
 
 beforeAll(async () => {
+  // It also has what other test files parsed.
+  parsedStatements.clear()
   product = await loadProduct(REPOSITORY)
   const spaces = [...mutants.map(({ space }) => space), ...slices]
   for (const space of spaces.filter(({ name }) => EXPLORED.includes(name))) {
