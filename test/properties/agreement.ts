@@ -6,14 +6,18 @@ import { expectLedgerBalanced } from '../support/ledger.ts'
 import type { Model, Real } from './model-and-real.ts'
 import { feeOf, refunded, type Payment } from './model.ts'
 
-/** Compares the tenant as a whole, and one payment in full if it is given. */
-export async function expectAgreement(model: Model, real: Real, payment?: Payment): Promise<void> {
+/** Compares the tenant as a whole, and these payments in full. */
+export async function expectAgreement(
+  model: Model,
+  real: Real,
+  payments: readonly Payment[],
+): Promise<void> {
   await Promise.all([
     expectPayments(model, real),
     expectBalances(model, real),
     expectExecuted(model, real),
     expectLedgerBalanced(real.service.store, real.tenant.id),
-    ...(payment === undefined ? [] : [expectRefunds(payment, real), expectPosted(payment, real)]),
+    ...payments.flatMap((payment) => [expectRefunds(payment, real), expectPosted(payment, real)]),
   ])
 }
 

@@ -69,7 +69,7 @@ export class Create implements Command {
     expect(toldBy(answer)).toEqual(told)
     model.finished.push({ ...request, answer })
     model.payments.push(payment)
-    await expectAgreement(model, real, payment)
+    await expectAgreement(model, real, [payment])
   }
 
   toString = () => `create ${JSON.stringify(this.creation)} x${this.copies}`
@@ -102,7 +102,7 @@ export class Act implements Command {
     const accepted = rememberAll(model, observed)
     const changed = withRefundIds(after, payment, accepted)
     model.payments[index] = changed
-    await expectAgreement(model, real, changed)
+    await expectAgreement(model, real, [changed])
   }
 
   async #sendAll(payment: Payment, model: Model, real: Real): Promise<Answered[]> {
@@ -188,7 +188,7 @@ export class Repeat implements Command {
       text: answer.text,
     })
     expect(again.headers.get('idempotent-replayed')).toBe('true')
-    await expectAgreement(model, real)
+    await expectAgreement(model, real, [])
   }
 
   toString = () => `repeat request ${this.which}`
@@ -210,7 +210,7 @@ export class Misuse implements Command {
     const { key, path, body } = finished
     const answer = await send(real, path, otherBody(path, body), key)
     expect(toldBy(answer)).toEqual({ status: 422, problem: 'idempotency-key-reused' })
-    await expectAgreement(model, real)
+    await expectAgreement(model, real, [])
   }
 
   toString = () => `another body with the key of request ${this.which}`
