@@ -120,6 +120,12 @@ const table: Row[] = [
   },
 ]
 
+/** A call of each kind: looked up in a list, at the payment, and among its refunds. */
+const classes = table.filter(({ title }) =>
+  ['an authorization', 'a capture', 'a refund'].includes(title),
+)
+const [authorization] = table as [Row, ...Row[]]
+
 const lookUp = { method: 'GET', path: create }
 
 /** An operation whose call met this fault, and whose outcome is unknown now. */
@@ -176,24 +182,23 @@ describe.each(table)('$title whose answer was lost', (row) => {
     await expectEnded(row, ref)
   })
 
-  test('is not due before the first delay', async () => {
-    const ref = await madeUnknown(row, 'nonsense_body')
+  test('is left to its client when it is proved that nothing happened', async () => {
+    const ref = await madeUnknown(row, 'unavailable')
+    await t.letTimePass(ref, 60)
 
-    expect(await resolveDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 0 })
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
 
-    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', checked_at: null })
-  })
-
-  test('is recorded once when two resolvers look it up concurrently', async () => {
-    const ref = await madeUnknown(row, 'nonsense_body')
-    await t.letTimePass(ref, 5)
-
-    const [one, other] = await Promise.all([resolveDue(t.engine), resolveDue(t.engine)])
-
-    expect(one.settled + other.settled).toBe(1)
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await t.readPayment(ref)).toMatchObject(row.absent)
+    expect(await executedOf(row.kind, ref)).toEqual([])
+    // The client's retry runs it.
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await runOperation(t.engine, ref)).toBe('finished')
     await expectEnded(row, ref)
   })
+})
 
+describe.each(classes)('$title whose answer was lost', (row) => {
   test('is completed with the outcome that was found long after the provider forgot its key', async () => {
     const ref = await madeUnknown(row, 'nonsense_body')
     await t.provider.control('POST', '/idempotency', { mode: 'forget' })
@@ -212,25 +217,30 @@ describe.each(table)('$title whose answer was lost', (row) => {
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
   })
+})
 
-  test('is left to its client when it is proved that nothing happened', async () => {
-    const ref = await madeUnknown(row, 'unavailable')
-    await t.letTimePass(ref, 60)
+describe('an authorization whose answer was lost', () => {
+  test('is not due before the first delay', async () => {
+    const ref = await madeUnknown(authorization, 'nonsense_body')
 
-    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 0 })
 
-    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
-    expect(await t.readPayment(ref)).toMatchObject(row.absent)
-    expect(await executedOf(row.kind, ref)).toEqual([])
-    // The client's retry runs it.
-    expect(await reopenOperation(t.engine, ref)).toBe(true)
-    expect(await runOperation(t.engine, ref)).toBe('finished')
-    await expectEnded(row, ref)
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', checked_at: null })
+  })
+
+  test('is recorded once when two resolvers look it up concurrently', async () => {
+    const ref = await madeUnknown(authorization, 'nonsense_body')
+    await t.letTimePass(ref, 5)
+
+    const [one, other] = await Promise.all([resolveDue(t.engine), resolveDue(t.engine)])
+
+    expect(one.settled + other.settled).toBe(1)
+    await expectEnded(authorization, ref)
   })
 })
 
 // https://docs.stripe.com/error-low-level: a 500 is the result of its key from then on.
-describe.each(table)('a failure of the provider in $title', (row) => {
+describe.each(classes)('a failure of the provider in $title', (row) => {
   const failed = async (fault: string) => {
     const ref = await row.accept()
     await t.provider.addFault({ match: { method: 'POST', path: row.path }, fault })
@@ -251,32 +261,6 @@ describe.each(table)('a failure of the provider in $title', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
   })
 
-  test('is remembered even if no repetition gets an answer', async () => {
-    const ref = await row.accept()
-    const match = { method: 'POST', path: row.path }
-    await t.provider.addFault({ match, fault: 'error_500_before' })
-    await t.provider.addFault({ match, fault: 'reset_before', times: 100 })
-
-    expect(await runOperation(t.engine, ref)).toBe('retry')
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', failure_kept: true })
-  })
-
-  test('is remembered when the worker crashes before it repeats the call', async () => {
-    const ref = await row.accept()
-    const match = { method: 'POST', path: row.path }
-    await t.provider.addFault({ match, fault: 'error_500_before' })
-    const sleep = () => Promise.reject(new Error('the process died'))
-    const dying = { ...t.engine, clock: { ...t.engine.clock, sleep } }
-
-    await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'processing', failure_kept: true })
-    await t.expireLease(ref)
-    expect(await runOperation(t.engine, ref)).toBe('gave_up')
-    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
-  })
-
   test('is completed by a repetition if the provider did not keep it', async () => {
     const { ref, result } = await failed('error_500_early')
 
@@ -286,7 +270,33 @@ describe.each(table)('a failure of the provider in $title', (row) => {
   })
 })
 
-describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
+test('a failure of the provider is remembered even if no repetition gets an answer', async () => {
+  const ref = await t.accept()
+  const match = { method: 'POST', path: create }
+  await t.provider.addFault({ match, fault: 'error_500_before' })
+  await t.provider.addFault({ match, fault: 'reset_before', times: 100 })
+
+  expect(await runOperation(t.engine, ref)).toBe('retry')
+
+  expect(await t.readKey(ref)).toMatchObject({ status: 'pending', failure_kept: true })
+})
+
+test('a failure of the provider is remembered when the worker crashes before it repeats the call', async () => {
+  const ref = await t.accept()
+  const match = { method: 'POST', path: create }
+  await t.provider.addFault({ match, fault: 'error_500_before' })
+  const sleep = () => Promise.reject(new Error('the process died'))
+  const dying = { ...t.engine, clock: { ...t.engine.clock, sleep } }
+
+  await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+
+  expect(await t.readKey(ref)).toMatchObject({ status: 'processing', failure_kept: true })
+  await t.expireLease(ref)
+  expect(await runOperation(t.engine, ref)).toBe('gave_up')
+  expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
+})
+
+describe.each(classes.filter(({ kind }) => kind !== 'refund.create'))(
   '$title whose failure the provider keeps, when it is proved that nothing happened',
   (row) => {
     test('runs again under a new provider key', async () => {
@@ -307,7 +317,7 @@ describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
 )
 
 // https://docs.stripe.com/error-low-level: a call can be executed after its client has left.
-describe.each(table)('the late execution of $title', (row) => {
+describe.each(classes)('the late execution of $title', (row) => {
   test('is found after the settling time, and nothing is concluded before', async () => {
     const ref = await row.accept()
     const match = { method: 'POST', path: row.path }
@@ -340,7 +350,7 @@ describe.each(table)('the late execution of $title', (row) => {
   })
 })
 
-describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
+describe.each(classes.filter(({ kind }) => kind !== 'refund.create'))(
   'a 500 in $title that the provider may not have kept',
   (row) => {
     const match = { method: 'POST', path: row.path }
@@ -526,8 +536,6 @@ describe('a refund whose failure the provider keeps', () => {
     expect(await executedOf('refund.create', ref)).toEqual([])
   })
 })
-
-const authorization = { accept: () => t.accept(), path: create }
 
 describe('an outcome that cannot be determined', () => {
   test('is looked up on schedule, and then becomes a finding', async () => {
