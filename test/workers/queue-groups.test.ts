@@ -1,9 +1,12 @@
-// Tests workers that work on some groups of queues (WORKER_QUEUES), as real processes. Each test
-// starts the workers that it needs.
+// Tests workers that work on some groups of queues (WORKER_QUEUES), as real processes.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import pino from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { wireEngine, wireWorkerBase } from '../../src/wiring.ts'
 import { scrapeProcess } from '../alerts/recording.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
+import { ENCRYPTION_KEYS } from '../support/encryption.ts'
 import type { ServiceProcess } from '../support/processes.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
@@ -23,7 +26,6 @@ beforeAll(async () => {
     SWEEP_INTERVAL_MS: '100',
     ...NO_PROVIDER,
   })
-  await stop(service.worker)
   tenant = await service.createTenant()
   receiver = await startReceiver()
   await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url: receiver.url })
@@ -102,37 +104,22 @@ async function ran(worker: ServiceProcess, tasks: readonly string[]): Promise<vo
 }
 
 describe('a worker for webhooks', () => {
-  test('delivers without a secret key and without a provider, and leaves payments', async () => {
-    const worker = await startWorker('webhooks')
+  let payment: { key: string; id: string }
 
-    const payment = await accept()
+  beforeAll(async () => {
+    payment = await accept()
     await until(() => receivedAbout(payment).includes('payment.created'))
+  })
+  afterAll(() => stop(service.worker))
 
+  test('delivers without a secret key and without a provider, and leaves payments', async () => {
     expect(await statusOf(payment)).toBe('processing')
     expect(await service.executedFor(payment)).toEqual([])
-    expect(await tasksOf(worker)).toEqual([])
-  })
-
-  test('calls no provider, although it could', async () => {
-    const provider = await startReceiver()
-    const settings = { ...withProvider(), STRIPE_API_BASE: new URL(provider.url).origin }
-    await startWorker('webhooks', settings)
-
-    const payment = await accept()
-    await until(() => receivedAbout(payment).includes('payment.created'))
-    await provider.stop()
-
-    expect(provider.received).toEqual([])
+    expect(await tasksOf(service.worker)).toEqual([])
   })
 
   test('schedules no maintenance, and listens to no queue', async () => {
     const { sql } = service.store
-    await sql`delete from atomic_jobs.schedule`
-    await startWorker('webhooks')
-
-    const payment = await accept()
-    await until(() => receivedAbout(payment).includes('payment.created'))
-
     expect(await sql`select from atomic_jobs.schedule`).toHaveLength(0)
     const listening = await sql`
       select from pg_stat_activity
@@ -142,23 +129,8 @@ describe('a worker for webhooks', () => {
     expect(listening).toHaveLength(0)
   })
 
-  test('leaves the settings of the other queues to their workers', async () => {
-    const expiry = async () => {
-      const rows = await service.store.sql<{ name: string; expire_seconds: number }[]>`
-        select name, expire_seconds from atomic_jobs.queue
-        where name in ('operations', 'webhook-deliveries')
-      `
-      return Object.fromEntries(rows.map((row) => [row.name, row.expire_seconds]))
-    }
-    const before = await expiry()
-    await startWorker('webhooks', { LEASE_MS: '600000', WEBHOOK_TIMEOUT_MS: '50000' })
-
-    expect(await expiry()).toEqual({ ...before, 'webhook-deliveries': 61 })
-  })
-
   test('is told apart in the log, in PostgreSQL and in the metrics', async () => {
-    const worker = await startWorker('webhooks')
-
+    const { worker } = service
     expect(worker.lines.some((line) => line.includes('"name":"worker webhooks"'))).toBe(true)
     const { samples } = await scrapeProcess(worker)
     expect(await applicationNames()).toEqual([
@@ -168,6 +140,28 @@ describe('a worker for webhooks', () => {
     const groups = samples.filter(({ name }) => name === 'atomic_payments_worker_queues')
     expect(groups).toMatchObject([{ labels: { group: 'webhooks' }, value: 1 }])
   })
+})
+
+test('a worker for webhooks that could call a provider calls none, and leaves the settings of the other queues', async () => {
+  const expiry = async () => {
+    const rows = await service.store.sql<{ name: string; expire_seconds: number }[]>`
+      select name, expire_seconds from atomic_jobs.queue
+      where name in ('operations', 'webhook-deliveries')
+    `
+    return Object.fromEntries(rows.map((row) => [row.name, row.expire_seconds]))
+  }
+  const before = await expiry()
+  const provider = await startReceiver()
+  const STRIPE_API_BASE = new URL(provider.url).origin
+  const times = { LEASE_MS: '600000', WEBHOOK_TIMEOUT_MS: '50000' }
+  await startWorker('webhooks', { ...withProvider(), STRIPE_API_BASE, ...times })
+
+  const payment = await accept()
+  await until(() => receivedAbout(payment).includes('payment.created'))
+  await provider.stop()
+
+  expect(provider.received).toEqual([])
+  expect(await expiry()).toEqual({ ...before, 'webhook-deliveries': 61 })
 })
 
 describe('a worker for payments', () => {
@@ -236,25 +230,31 @@ test('two workers for different groups are one for all of them', async () => {
   ])
 })
 
-test.each(['void.payment', 'idempotency_key.cancel'])(
-  'a worker with a retention for %s, which has none, does not start',
-  async (operation) => {
-    const KEY_RETENTION_SECONDS_BY_OPERATION = `refund.create=86400,${operation}=86400`
-    const started = startWorker('payments', {
-      ...withProvider(),
-      KEY_RETENTION_SECONDS_BY_OPERATION,
-    })
+test('a worker for maintenance without a secret key does not start', async () => {
+  const started = service.startWorker({ WORKER_QUEUES: 'maintenance' })
+  await expect(started).rejects.toThrow('STRIPE_SECRET_KEY is not set')
+})
 
-    await expect(started).rejects.toThrow(
+test.each(['void.payment', 'idempotency_key.cancel'])(
+  'a retention for %s, which has none, is a wrong setting',
+  async (operation) => {
+    const config = readConfig({
+      DATABASE_URL: service.databaseUrl,
+      ENCRYPTION_KEYS,
+      ...withProvider(),
+      KEY_RETENTION_SECONDS_BY_OPERATION: `refund.create=86400,${operation}=86400`,
+    })
+    const base = wireWorkerBase(config, pino({ level: 'silent' }))
+
+    await expect(wireEngine(config, base)).rejects.toThrow(
       /KEY_RETENTION_SECONDS_BY_OPERATION names an unknown operation; there are payment\.create, /,
     )
+    await base.store.close()
   },
 )
 
-test.each([
-  ['payments', 'STRIPE_SECRET_KEY is not set'],
-  ['maintenance', 'STRIPE_SECRET_KEY is not set'],
-  ['webhooks,payment', 'WORKER_QUEUES: must be all, or some of payments, webhooks and maintenance'],
-])('a worker for %s without a secret key does not start', async (queues, reason) => {
-  await expect(service.startWorker({ WORKER_QUEUES: queues })).rejects.toThrow(reason)
+test('an unknown group of queues is a wrong setting', () => {
+  expect(() => readConfig({ WORKER_QUEUES: 'webhooks,payment' })).toThrow(
+    'WORKER_QUEUES: must be all, or some of payments, webhooks and maintenance',
+  )
 })
