@@ -13,7 +13,7 @@ import { targetDefects } from '../../../verify/fuzz/defects/targets.ts'
 import { operations } from '../../../verify/fuzz/operations.ts'
 import { renderRequest } from '../../../verify/fuzz/render.ts'
 
-const drawn = fc.sample(badCases, { seed: 1, numRuns: 4_000 })
+const drawn = fc.sample(badCases, { seed: 1, numRuns: 2_000 })
 
 test('the corpus has at least 300 cases, each with a unique label', () => {
   expect(corpus.length).toBeGreaterThanOrEqual(300)
@@ -52,9 +52,12 @@ test('the same seed draws the same requests', () => {
 })
 
 test('each character of a request is one byte', () => {
-  for (const { draft } of drawn) {
-    const texts = [draft.target, ...draft.headers.flat(), draft.body ?? '']
-    expect(texts.filter((text) => /[^\0-\u00FF]/.test(text))).toEqual([])
-    expect(renderRequest(draft, () => 'x').length).toBeGreaterThan(0)
-  }
+  const texts = drawn.flatMap(({ draft }) => [
+    draft.target,
+    ...draft.headers.flat(),
+    draft.body ?? '',
+  ])
+  expect(texts.filter((text) => /[^\0-\u00FF]/.test(text))).toEqual([])
+  const rendered = drawn.map(({ draft }) => renderRequest(draft, () => 'x'))
+  expect(rendered.filter(({ length }) => length === 0)).toEqual([])
 })

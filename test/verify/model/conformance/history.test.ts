@@ -6,7 +6,7 @@ import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { Schema } from '../../../../verify/model/store/schema.ts'
 import { runHistory, type HistoryCounts } from '../../../../verify/model/conformance/history.ts'
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 20)
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 10)
 const SEED = Math.floor(Math.random() * 2 ** 31)
 
 let database: TestDatabase

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
+import { findByName } from '../../../../verify/model/command/task.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
 import { LONGEST, slices, spaces } from '../../../../verify/model/space/spaces.ts'
 
@@ -23,15 +24,13 @@ test('there is a slice of all other spaces with one key or batches, of events, a
 })
 
 // `npm run model -- --quick` explores all slices.
-const EXPLORED = ['slice-of-lost-connections', 'slice-of-one-reference-of-refunds']
-test.each(slices.filter(({ name }) => EXPLORED.includes(name)))(
-  '$name violates no invariant',
-  async (slice) => {
-    const { violations, states, transitions } = await explore(await loadProduct(REPOSITORY), slice)
+test('a slice violates no invariant', async () => {
+  const slice = findByName(slices, 'slice-of-refund.create-3x3x3')
 
-    expect(violations).toEqual([])
-    // A smaller result would mean that part of the slice was not explored.
-    expect(states).toBeGreaterThan(1_000)
-    expect(transitions).toBeGreaterThan(states)
-  },
-)
+  const { violations, states, transitions } = await explore(await loadProduct(REPOSITORY), slice)
+
+  expect(violations).toEqual([])
+  // A smaller result would mean that part of the slice was not explored.
+  expect(states).toBeGreaterThan(1_000)
+  expect(transitions).toBeGreaterThan(states)
+})
