@@ -1,57 +1,57 @@
-// Tests from outside that wrong clocks never make an executed hold look as if it had not happened: a
-// retry would hold the money a second time.
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { randomUUID } from 'node:crypto'
-import { get, paymentBody, postPayment } from '../support/client.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
-import { until } from '../support/until.ts'
+// Tests that wrong clocks never make an executed hold look as if it had not happened: a retry would
+// hold the money a second time. The provider is wired as in a worker.
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import pino from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
+import { wireEngine, wireWorkerBase, type WorkerBase } from '../../src/wiring.ts'
+import { ENCRYPTION_KEYS } from '../support/encryption.ts'
+import type { Accepted } from '../support/engine.ts'
+import { t } from '../support/own-engine.ts'
 
-let service: OwnService
-let tenant: Tenant
+const lines: string[] = []
+let base: WorkerBase
+let engine: Engine
 
 beforeAll(async () => {
-  service = await startService({
-    CHECK_DELAYS_SECONDS: '1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,60',
-    PROVIDER_SETTLE_SECONDS: '2',
+  const config = readConfig({
+    DATABASE_URL: t.databaseUrl,
+    ENCRYPTION_KEYS,
+    STRIPE_SECRET_KEY: 'sk_test_mock',
+    STRIPE_API_BASE: t.provider.url,
   })
-  tenant = await service.createTenant()
+  base = wireWorkerBase(config, pino({}, { write: (line) => lines.push(line) }))
+  engine = { ...t.engine, providers: (await wireEngine(config, base)).providers }
 })
+afterAll(() => base.store.close())
 
-afterEach(async () => {
-  await service.control('DELETE', 'faults')
-  await service.control('POST', 'clock', { ahead_seconds: 0 })
-})
+// Also ends the unknown operations of other tests.
+beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
 
-afterAll(() => service.stop())
-
-/** Makes a payment whose hold fails with an answer that the provider keeps, executed or not. */
-async function failHold(key: string, fault: string): Promise<string> {
+/** A payment whose hold failed with an answer that the provider keeps, executed or not. */
+async function failHold(fault: string): Promise<Accepted> {
   const match = { path: '/v1/payment_intents', method: 'POST' }
-  await service.control('POST', 'faults', { match, fault })
-  const accepted = await postPayment(service.apiUrl, tenant, paymentBody(), {
-    key,
-    headers: { prefer: 'wait=2' },
-  })
-  return String(accepted.json['id'])
+  await t.provider.addFault({ match, fault })
+  const ref = await t.accept()
+  await runOperation(engine, ref)
+  return ref
 }
 
-const statusOf = async (id: string) =>
-  (await get(service.apiUrl, tenant, `/v1/payments/${id}`)).json['status']
+const setClock = (ahead_seconds: number) => t.provider.control('POST', '/clock', { ahead_seconds })
 
-/** What the look-ups of the payment found, as its timeline shows it. */
-async function looksOf(id: string): Promise<string[]> {
-  const { json } = await get(service.apiUrl, tenant, `/v1/payments/${id}/timeline`)
-  const calls = (json['data'] as { provider: unknown }[]).map(({ provider }) =>
-    JSON.stringify(provider),
-  )
-  return calls.filter((call) => call.includes('"kind":"look"'))
+async function resolveAfter(ref: Accepted, seconds: number) {
+  await t.letTimePass(ref, seconds)
+  return await resolveDue(engine)
 }
 
-const holdsOf = async (id: string) =>
-  (await service.executedFor({ id })).filter(({ kind }) => kind === 'payment_intent.create').length
+const statusOf = async (ref: Accepted) => (await t.readPayment(ref)).status
 
-const retry = async (key: string) =>
-  await postPayment(service.apiUrl, tenant, paymentBody(), { key, headers: { prefer: 'wait=2' } })
+const holds = async () =>
+  (await t.provider.executed()).filter(({ kind }) => kind === 'payment_intent.create').length
 
 const apart = [
   ['ahead', 400],
@@ -60,48 +60,46 @@ const apart = [
 
 test.each(apart)(
   'a hold of a provider whose clock is 400 s %s is found, and made once',
-  async (_title, ahead_seconds) => {
-    const key = randomUUID()
-    await service.control('POST', 'clock', { ahead_seconds })
+  async (_title, aheadSeconds) => {
+    await setClock(aheadSeconds)
 
-    const id = await failHold(key, 'error_500_after')
+    const ref = await failHold('error_500_after')
+    for (const seconds of [5, 60]) {
+      if ((await statusOf(ref)) !== 'succeeded') await resolveAfter(ref, seconds)
+    }
 
-    await until(async () => {
-      await retry(key)
-      return (await statusOf(id)) === 'succeeded'
-    })
-    expect(await holdsOf(id)).toBe(1)
-    await service.worker.waitForLine((line) => line.includes('the clocks are apart'))
+    expect(await statusOf(ref)).toBe('succeeded')
+    expect(await holds()).toBe(1)
+    expect(lines.join('\n')).toContain('the clocks are apart')
   },
 )
 
 test.each(apart)(
   'absence is not proved by a provider whose clock is 400 s %s, until the clock is corrected',
-  async (_title, ahead_seconds) => {
-    const key = randomUUID()
-    await service.control('POST', 'clock', { ahead_seconds })
+  async (_title, aheadSeconds) => {
+    await setClock(aheadSeconds)
 
-    const id = await failHold(key, 'error_500_before')
+    const ref = await failHold('error_500_before')
 
-    const looks = await until(async () => {
-      const made = await looksOf(id)
-      return made.length >= 4 && made
-    })
-    expect(looks.at(-1)).toMatch(/are (399|400|401) s apart/)
-    expect(await statusOf(id)).toBe('unknown')
-    expect((await retry(key)).status).not.toBe(201)
-    expect(await holdsOf(id)).toBe(0)
+    expect(await resolveAfter(ref, 65)).toMatchObject({ absent: 0, unclear: 1 })
+    const runs = await listPhaseRuns(engine.store, ref.tenantId, ref.paymentId)
+    expect(JSON.stringify(runs)).toMatch(/are (399|400|401) s apart/)
+    expect(await statusOf(ref)).toBe('unknown')
+    expect(await holds()).toBe(0)
 
-    await service.control('POST', 'clock', { ahead_seconds: 0 })
-    await until(async () => (await statusOf(id)) === 'failed')
-    expect((await retry(key)).json).toMatchObject({ id, status: 'succeeded' })
-    expect(await holdsOf(id)).toBe(1)
+    await setClock(0)
+    expect(await resolveAfter(ref, 600)).toMatchObject({ absent: 1 })
+    expect(await statusOf(ref)).toBe('failed')
+    expect(await reopenOperation(engine, ref)).toBe(true)
+    expect(await runOperation(engine, ref)).toBe('finished')
+    expect(await holds()).toBe(1)
   },
 )
 
 test('clocks that agree prove that nothing was executed', async () => {
-  const id = await failHold(randomUUID(), 'error_500_before')
+  const ref = await failHold('error_500_before')
 
-  await until(async () => (await statusOf(id)) === 'failed')
-  expect(await holdsOf(id)).toBe(0)
+  expect(await resolveAfter(ref, 65)).toMatchObject({ absent: 1 })
+  expect(await statusOf(ref)).toBe('failed')
+  expect(await holds()).toBe(0)
 })
