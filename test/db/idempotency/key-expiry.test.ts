@@ -596,51 +596,32 @@ async function untilStatementWaits(): Promise<void> {
   })
 }
 
-describe('on a table of 20,000 completed keys', () => {
-  /** The plan that Postgres chooses for the statement. */
-  async function planOf(run: (explain: Sql) => Promise<unknown>): Promise<string> {
-    return JSON.stringify(await explain(sql, /^\s*(with|delete|update|select\n)/, run))
-  }
-
-  beforeEach(async () => {
-    const { tenantId, id } = await completedOperation()
-    await sql`
-      insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, payment_id, status, recovery_point,
-        response_status, response_headers, response_body, finished_at, expires_at
-      )
-      select
-        tenant_id, gen_random_uuid(), 'seed-' || n, fingerprint, operation, payment_id, status,
-        recovery_point, response_status, response_headers, response_body, finished_at,
-        now() + (n - 1000) * interval '1 second'
-      from idempotency_keys, generate_series(1, 20000) as n
-      where tenant_id = ${tenantId} and id = ${id}
-    `
-    await sql`analyze idempotency_keys`
-  })
-
-  test.each<[string, string, (explain: Sql) => Promise<unknown>]>([
-    [
-      'writing tombstones',
-      'idempotency_keys_expired',
-      (to) => insertTombstones(to, { limit: 500 }),
-    ],
-    [
-      'deleting keys',
-      'idempotency_keys_expired',
-      (to) => deleteIfTombstoned(to, { ...due, limit: 500 }),
-    ],
-    ['timing out', 'idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
-    ['completing', 'idempotency_keys_given_up', (to) => completeIfOvertaken(to, timeout, kept)],
-    [
-      'keeping',
-      'idempotency_keys_given_up',
-      (to) => keepIfPartlyExecuted(to as unknown as never, kept),
-    ],
-  ])('%s uses the index %s', async (_, index, run) => {
-    const plan = await planOf(run)
+test('the reaper reads a large table by its indexes', async () => {
+  const { tenantId, id } = await completedOperation()
+  await sql`
+    insert into idempotency_keys (
+      tenant_id, id, key, fingerprint, operation, payment_id, status, recovery_point,
+      response_status, response_headers, response_body, finished_at, expires_at
+    )
+    select
+      tenant_id, gen_random_uuid(), 'seed-' || n, fingerprint, operation, payment_id, status,
+      recovery_point, response_status, response_headers, response_body, finished_at,
+      now() + (n - 1000) * interval '1 second'
+    from idempotency_keys, generate_series(1, 10000) as n
+    where tenant_id = ${tenantId} and id = ${id}
+  `
+  await sql`analyze idempotency_keys`
+  const statements: readonly [string, (explaining: Sql) => Promise<unknown>][] = [
+    ['idempotency_keys_expired', (to) => insertTombstones(to, { limit: 500 })],
+    ['idempotency_keys_expired', (to) => deleteIfTombstoned(to, { ...due, limit: 500 })],
+    ['idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
+    ['idempotency_keys_given_up', (to) => completeIfOvertaken(to, timeout, kept)],
+    ['idempotency_keys_given_up', (to) => keepIfPartlyExecuted(to as unknown as never, kept)],
+  ]
+  for (const [index, run] of statements) {
+    const plan = JSON.stringify(await explain(sql, /^\s*(with|delete|update|select\n)/, run))
 
     expect(plan).toContain(`"Index Name":"${index}"`)
     expect(plan).not.toMatch(/"Seq Scan"[^}]*"Relation Name":"idempotency_keys"/)
-  })
+  }
 })

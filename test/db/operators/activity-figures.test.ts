@@ -15,8 +15,8 @@ import {
 import { explain, rowsRead } from '../../support/explain.ts'
 import { t } from '../../support/own-engine.ts'
 
-const OLD_LINES = 50_000
-const PAYMENTS = 5_000
+const OLD_LINES = 10_000
+const PAYMENTS = 1_000
 
 let sql: Sql
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { readHealthFigures } from '../../../src/db/operators/health-figures.ts'
 import {
   OPERATIONS_DEAD_LETTERS,
@@ -6,17 +6,7 @@ import {
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
 import { explain } from '../../support/explain.ts'
-import { startTestEngine, type TestEngine } from '../../support/engine.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-
-afterAll(async () => {
-  await t.stop()
-})
+import { t } from '../../support/own-engine.ts'
 
 const figures = () => readHealthFigures(t.engine.store.sql)
 
@@ -109,7 +99,7 @@ describe('with very many completed keys', () => {
       select
         gen_random_uuid(), gen_random_uuid(), 'finished ' || number, '\\x00',
         'webhook_endpoint.create', 'completed', 'finished', now(), 201, '{}', '{}', now()
-      from generate_series(1, 50000) as number
+      from generate_series(1, 10000) as number
     `
     await sql`analyze idempotency_keys`
   })

@@ -16,7 +16,7 @@ beforeAll(async () => {
     select
       gen_random_uuid(), gen_random_uuid(), 'finished ' || number, '\\x00',
       'webhook_endpoint.create', 'completed', 'finished', now(), 201, '{}', '{}', now()
-    from generate_series(1, 50000) as number
+    from generate_series(1, 10000) as number
   `
   for (let count = 1; count <= 2 * LIMIT; count += 1) await t.accept()
   await sql`analyze idempotency_keys`

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { explain, rowsRead } from '../../support/explain.ts'
 import { makeTenant, openTestStore } from '../reservations.ts'
 
-const PAYMENTS = 20_000
+const PAYMENTS = 5_000
 /** Payments with one reference: declined ones, and one that succeeded. */
 const OF_ONE = 30
 const REFERENCE = 'order-7'

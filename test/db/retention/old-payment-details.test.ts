@@ -352,7 +352,7 @@ describe('afterwards', () => {
   })
 })
 
-test('reads only the old of 100,000 payments with details', async () => {
+test('reads only the old of 50,000 payments with details', async () => {
   const ref = await captured(t)
   await sql`
     insert into payments (
@@ -362,9 +362,9 @@ test('reads only the old of 100,000 payments with details', async () => {
     select
       tenant_id, gen_random_uuid(), amount_minor, amount_captured_minor, currency, status,
       previous_status, capture_method, case when n % 2 = 0 then 'erased' else payment_method end,
-      metadata, provider, 'pi_plan_' || n, now() - (100000 - n) * interval '6 minutes',
-      now() - (100000 - n) * interval '6 minutes'
-    from payments, generate_series(1, 100000) as n
+      metadata, provider, 'pi_plan_' || n, now() - (50000 - n) * interval '12 minutes',
+      now() - (50000 - n) * interval '12 minutes'
+    from payments, generate_series(1, 50000) as n
     where id = ${ref.paymentId}
   `
   await sql`analyze payments`

@@ -228,10 +228,8 @@ test('evicts the oldest of more than 10,000 keys', async () => {
       secret_hash: createHash('sha256').update(requested).digest(),
     },
   ]
-  const everyKey = watchSql(store.sql, (text, make) =>
-    /^\s*select/.test(text) ? answer() : make(),
-  )
-  const { controlled, callbacks } = controlledStore(everyKey)
+  // Of a transaction, so that the statement is sent as it is.
+  const { controlled, callbacks } = controlledStore(answer as unknown as Sql)
   const many = createApiKeyCache(controlled, SECONDS, () => 0)
   callbacks.onListening(true)
   for (let number = 0; number <= 10_000; number += 1) {

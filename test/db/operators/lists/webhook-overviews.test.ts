@@ -10,7 +10,7 @@ import { openTestStore } from '../../reservations.ts'
 import type { Store } from '../../../../src/db/connection/client.ts'
 
 const TENANTS = 3
-const DELIVERIES = 10_000
+const DELIVERIES = 4_000
 /** Each tenant has a delivery a millisecond until then. */
 const END = Date.now()
 
