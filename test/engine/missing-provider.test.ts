@@ -1,13 +1,8 @@
 // Tests a payment whose provider this process does not have: it waits, and is never charged at another.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
-
-let t: TestEngine
-
-beforeAll(async () => (t = await startTestEngine()))
-afterAll(() => t.stop())
+import { t } from '../support/own-engine.ts'
 
 const acceptElsewhere = async () => {
   const ref = await t.accept()

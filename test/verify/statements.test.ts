@@ -13,7 +13,7 @@ import {
 } from '../../verify/statements/source-functions.ts'
 import { types, type Sql, type Store } from '../../src/db/connection/client.ts'
 import { connectDriver, readDatabase } from '../../src/db/connection/driver.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { database } from '../support/own-store.ts'
 
 const functions = findDatabaseFunctions()
 
@@ -68,20 +68,15 @@ test('no statement changes data in a common table expression', async () => {
 const numbered = examples.map((example, index) => [`${index} ${example.name}`, example] as const)
 
 describe('on PostgreSQL', () => {
-  let database: TestDatabase
   let sql: Sql
   const sent = new Set<string>()
 
-  beforeAll(async () => {
-    database = await createTestDatabase()
+  beforeAll(() => {
     const debug = (_connection: number, text: string) => void sent.add(text.trim())
     sql = connectDriver(readDatabase(database.url, 20_000), { types, debug })
   })
 
-  afterAll(async () => {
-    await sql.end({ timeout: 0 })
-    await database.drop()
-  })
+  afterAll(() => sql.end({ timeout: 0 }))
 
   test.each(numbered)('%s is what the driver sends first', async (_, example) => {
     const first = await recordFirst(example.send, example.answers)

@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { engineObserver } from '../../src/metrics/observers.ts'
 import { workOnOperation } from '../../workers/operation-worker.ts'
 import type { WorkerParts } from '../../workers/worker-parts.ts'
 import { parseExposition } from '../metrics/exposition.ts'
 import { aroundCall } from '../support/engine-doubles.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-
-afterAll(async () => {
-  await t.stop()
-})
+import { t } from '../support/own-engine.ts'
 
 test('a run that loses its lease during its call is retried, and counted', async () => {
   const metrics = createMetrics()

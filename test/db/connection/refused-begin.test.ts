@@ -7,20 +7,16 @@ import type { Store, Transaction } from '../../../src/db/connection/client.ts'
 import { inService, inTenant } from '../../../src/db/connection/transaction.ts'
 import { addJobs } from '../../../src/db/queue/jobs.ts'
 import { RECONCILIATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'
-import { makeTenant, openTestStore } from '../reservations.ts'
+import { makeTenant } from '../reservations.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let owner: Store
 let service: Store
 let relay: Server
 let tenantId: string
 let refusesBegin = false
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  owner = openTestStore(database.url)
   tenantId = await makeTenant(owner)
   const upstreamPort = Number(new URL(database.url).port)
   relay = createServer((client) => {
@@ -47,8 +43,6 @@ afterAll(async () => {
   refusesBegin = false
   await service.close()
   relay.close()
-  await owner.close()
-  await database.drop()
 })
 
 async function refused(work: () => Promise<unknown>): Promise<void> {

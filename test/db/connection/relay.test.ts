@@ -1,19 +1,12 @@
 // Tests the relay by connections of our own driver, over its Unix socket.
 import { existsSync, statSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import { openRelay, type Relay } from '../../../src/db/connection/relay.ts'
 import { parseDatabaseUrl } from '../../../src/db/connection/server/database-url.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-
-let database: TestDatabase
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-})
-afterAll(() => database.drop())
+import { database } from '../../support/own-store.ts'
 
 async function openThrough(url: string, failed: (error: Error) => void = () => {}) {
   const relay = await openRelay({ url, role: SERVICE_ROLE, timeoutMs: 10_000, failed })

@@ -10,8 +10,8 @@ import {
 import { asService, asTenant, asTenants } from '../../../src/db/connection/transaction.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { isOnCitus } from '../../support/citus.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
+import { makeTenant, reservationOf, reserve } from '../reservations.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
@@ -29,24 +29,16 @@ const TABLES_WITHOUT_TENANT = [
   'service_processes',
 ]
 
-let database: TestDatabase
-let owner: Store
 let service: Store
 let tenantId: string
 let otherTenantId: string
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  owner = openTestStore(database.url, 1)
   service = openService()
   tenantId = await makeTenantWithPayment()
   otherTenantId = await makeTenantWithPayment()
 })
-afterAll(async () => {
-  await service.close()
-  await owner.close()
-  await database.drop()
-})
+afterAll(() => service.close())
 
 function openService(): Store {
   return openStore({

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
-import type { Store } from '../../../src/db/connection/client.ts'
 import { isStoreUnavailable, storeErrorKind } from '../../../src/db/connection/store-errors.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { database, store } from '../../support/own-store.ts'
 import { openTestStore } from '../reservations.ts'
 
 function errorWith(code: unknown, cause?: Error): Error {
@@ -84,18 +83,6 @@ test.each([
 })
 
 describe('a real error', () => {
-  let database: TestDatabase
-  let store: Store
-
-  beforeAll(async () => {
-    database = await createTestDatabase()
-    store = openTestStore(database.url)
-  })
-  afterAll(async () => {
-    await store.close()
-    await database.drop()
-  })
-
   const reasonOf = (statement: Promise<unknown>) =>
     statement.then(
       () => 'no error',

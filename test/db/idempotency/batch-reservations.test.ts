@@ -12,44 +12,35 @@ import {
 import { noResource, type Intent } from '../../../src/db/idempotency/intent.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'
 import {
   countJobs,
   countRows,
   makeTenant,
-  openTestStore,
   request,
   reservationOf,
   reserve,
 } from '../reservations.ts'
 import { watchBatches, type WatchedBatches } from '../watch-batches.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
 const PAYMENT = { ...request, metadata: { order: '1' } }
 
-let database: TestDatabase
 /** With the role of the service, so that row-level security applies. */
 let store: Store
-let owner: Store
 let tenantId: string
 let otherId: string
 let batches: WatchedBatches
 
 beforeAll(async () => {
-  database = await createTestDatabase()
   store = openServiceStore(database.url)
-  owner = openTestStore(database.url)
 })
 beforeEach(async () => {
   tenantId = await makeTenant(owner)
   otherId = await makeTenant(owner)
   batches = watchBatches(store.sql)
 })
-afterAll(async () => {
-  await store.close()
-  await owner.close()
-  await database.drop()
-})
+afterAll(() => store.close())
 
 function paymentOf(tenant: string, fields: Partial<Intent> = {}, customer?: string): Intent {
   const details = detailsOfPayment({ ...PAYMENT, customer: customer ?? null }, 'stripe')

@@ -10,32 +10,24 @@ import {
 import type { Intent, WriteResources } from '../../../src/db/idempotency/intent.ts'
 import { markProcessingIfIn } from '../../../src/db/payments/payments.ts'
 import { insertRefunds } from '../../../src/db/payments/refunds.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'
-import { countRows, makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
+import { countRows, makeTenant, reservationOf, reserve } from '../reservations.ts'
 import { watchBatches, type WatchedBatches } from '../watch-batches.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
-let database: TestDatabase
 /** With the role of the service, so that row-level security applies. */
 let store: Store
-let owner: Store
 let tenantId: string
 let batches: WatchedBatches
 
 beforeAll(async () => {
-  database = await createTestDatabase()
   store = openServiceStore(database.url)
-  owner = openTestStore(database.url)
 })
 beforeEach(async () => {
   tenantId = await makeTenant(owner)
   batches = watchBatches(store.sql)
 })
-afterAll(async () => {
-  await store.close()
-  await owner.close()
-  await database.drop()
-})
+afterAll(() => store.close())
 
 async function paymentIn(status: 'requires_capture' | 'succeeded'): Promise<string> {
   const { paymentId } = await reserve(owner.sql, reservationOf(tenantId))

@@ -7,18 +7,14 @@ import { asTenant } from '../../../src/db/connection/transaction.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
 import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
-import { claimedOperation, finish, openTestStore, pendingOperation } from '../reservations.ts'
+import { claimedOperation, finish, pendingOperation } from '../reservations.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let owner: Store
 let store: Store
 let sql: Sql
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  owner = openTestStore(database.url, 1)
   store = openStore({
     url: database.url,
     applicationName: 'test service',
@@ -28,11 +24,7 @@ beforeAll(async () => {
   })
   sql = store.sql
 })
-afterAll(async () => {
-  await store.close()
-  await owner.close()
-  await database.drop()
-})
+afterAll(() => store.close())
 
 const EARLIER = new Date('2026-01-31T12:00:00Z')
 const LATER = new Date('2026-01-31T12:00:05Z')

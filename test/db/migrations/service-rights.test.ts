@@ -1,24 +1,10 @@
 // Holds the rights of the service role against the statements of src/db: each right has a statement
 // that needs it, and each statement has the rights that it needs.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { examples } from '../../../verify/statements/examples.ts'
 import { findNeededRights } from './needed-rights.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
-
-let database: TestDatabase
-let owner: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  owner = openTestStore(database.url, 1)
-})
-afterAll(async () => {
-  await owner.close()
-  await database.drop()
-})
+import { store as owner } from '../../support/own-store.ts'
 
 /** Each right on a table, on a column, on a function: `insert payments`, `insert events.id`. */
 async function readGranted(): Promise<string[]> {

@@ -4,21 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { asTenant, inTenant } from '../../../src/db/connection/transaction.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
+import { makeTenant, reservationOf, reserve } from '../reservations.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-let database: TestDatabase
-let owner: Store
 let service: Store
 let tenantId: string
 let paymentId: string
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  owner = openTestStore(database.url, 1)
   service = openStore({
     url: database.url,
     applicationName: 'test service',
@@ -31,11 +27,7 @@ beforeAll(async () => {
   paymentId = reservation.paymentId
   await reserve(service.sql, reservation)
 })
-afterAll(async () => {
-  await service.close()
-  await owner.close()
-  await database.drop()
-})
+afterAll(() => service.close())
 
 const capture = () => ({
   tenant_id: tenantId,

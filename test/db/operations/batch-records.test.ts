@@ -18,44 +18,35 @@ import { findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../../src/domain/payments/payment.ts'
 import { refundAfter, type Refund } from '../../../src/domain/payments/refund.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'
 import {
   claimOrThrow,
   LEASE_MS,
   letLeaseRunOut,
   makeTenant,
-  openTestStore,
   reservationOf,
   reserve,
   response,
   RETENTION_SECONDS,
 } from '../reservations.ts'
 import { watchBatches, type WatchedBatches } from '../watch-batches.ts'
+import { database, store as owner } from '../../support/own-store.ts'
 
 const FEES = { basisPoints: 290, fixedMinor: 30 }
 
-let database: TestDatabase
 /** With the role of the service, so that row-level security applies. */
 let store: Store
-let owner: Store
 let tenantId: string
 let batches: WatchedBatches
 
 beforeAll(async () => {
-  database = await createTestDatabase()
   store = openServiceStore(database.url)
-  owner = openTestStore(database.url)
 })
 beforeEach(async () => {
   tenantId = await makeTenant(owner)
   batches = watchBatches(store.sql)
 })
-afterAll(async () => {
-  await store.close()
-  await owner.close()
-  await database.drop()
-})
+afterAll(() => store.close())
 
 const claimedPayment = async (of = tenantId): Promise<Claim> => {
   const reservation = reservationOf(of)

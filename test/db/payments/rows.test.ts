@@ -1,21 +1,7 @@
 // A row is read as `to_jsonb` writes it: events store rows, and older ones were stored so.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { makeTenant, openTestStore } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.adminUrl)
-})
-
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { expect, test } from '@jest/globals'
+import { store } from '../../support/own-store.ts'
+import { makeTenant } from '../reservations.ts'
 
 test.each([
   '2026-11-29 20:47:00.123456+00',

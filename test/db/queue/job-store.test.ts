@@ -4,24 +4,19 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { PgBoss } from 'pg-boss'
-import type { Store } from '../../../src/db/connection/client.ts'
 import { openJobStore, type JobStore } from '../../../src/db/queue/job-store.ts'
 import {
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
+import { database, store } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let store: Store
 let jobs: JobStore
 let boss: PgBoss
 
 beforeEach(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
+  await store.sql`delete from atomic_jobs.job`
   jobs = openJobStore({
     url: database.url,
     applicationName: 'atomic-payments test jobs',
@@ -40,8 +35,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await boss.stop({ graceful: false })
   await jobs.close()
-  await store.close()
-  await database.drop()
 })
 
 const OPTIONS = { batchSize: 3, includeMetadata: true, perJobResults: true } as const

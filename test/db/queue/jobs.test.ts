@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
-import type { Store } from '../../../src/db/connection/client.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { createJobWaker } from '../../../src/db/connection/notifications.ts'
 import {
@@ -15,24 +14,20 @@ import {
 } from '../../../src/db/queue/queues.ts'
 import { recordAttemptIfDue } from '../../../src/db/webhooks/webhook-attempts.ts'
 import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { database, store } from '../../support/own-store.ts'
 import {
   claimedOperation,
   countRows,
   makeTenant,
-  openTestStore,
   pendingOperation,
   reservationOf,
   reserve,
 } from '../reservations.ts'
 
-let database: TestDatabase
-let store: Store
 let boss: PgBoss
 
 beforeEach(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
+  await store.sql`delete from atomic_jobs.job`
   boss = new PgBoss({
     connectionString: database.url,
     schema: JOB_SCHEMA,
@@ -46,11 +41,7 @@ beforeEach(async () => {
   boss.on('error', () => {})
   await boss.start()
 })
-afterEach(async () => {
-  await boss.stop({ graceful: false })
-  await store.close()
-  await database.drop()
-})
+afterEach(() => boss.stop({ graceful: false }))
 
 interface JobRow {
   /** Every column but the id and the instants. */
@@ -91,11 +82,6 @@ describe('the job of a reserved key', () => {
 
     expect(ours?.settings).toEqual(theirs?.settings)
     expect(ours?.settings).toMatchObject({ name: OPERATIONS_QUEUE, state: 'created' })
-  })
-
-  test('starts at once and has the retention of the job that pg-boss inserts', async () => {
-    const { ours, theirs } = await writeBoth()
-
     expect(ours?.starts_after).toBe(theirs?.starts_after)
     expect(ours?.kept_for).toBe(theirs?.kept_for)
     expect(ours?.age).toBeLessThan(60)
@@ -128,6 +114,7 @@ describe('the job of a reserved key', () => {
     expect(await countRows(store.sql, 'idempotency_keys', tenantId)).toBe(0)
     expect(await countRows(store.sql, 'payments', tenantId)).toBe(0)
     expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(0)
+    await boss.createQueue(OPERATIONS_QUEUE)
   })
 
   test('is not inserted for a key that is already used', async () => {

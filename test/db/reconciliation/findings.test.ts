@@ -1,25 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import { expect, test } from '@jest/globals'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { openFindings, type NewFinding } from '../../../src/db/reconciliation/findings.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { store } from '../../support/own-store.ts'
 import { until } from '../../support/until.ts'
 
 const ROUNDS = 10
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  const { url } = database
-  store = openStore({ url, applicationName: 'test', poolSize: 4, timeoutMs: 10_000 })
-})
-
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
 
 const findingOf = (objectId: string): NewFinding => ({
   provider: 'stripe',

@@ -1,24 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterEach, expect, test } from '@jest/globals'
 import { arrayTypes } from '../../../../src/db/connection/client.ts'
 import { readDatabase } from '../../../../src/db/connection/driver.ts'
 import { Session } from '../../../../src/db/connection/pool/session.ts'
 import type { SessionSettings } from '../../../../src/db/connection/pool/session-settings.ts'
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { database } from '../../../support/own-store.ts'
 
 const TIMEOUT_MS = 10_000
 
-let database: TestDatabase
 const sessions: Session[] = []
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-})
 
 afterEach(() => {
   for (const session of sessions.splice(0)) session.lose()
 })
-
-afterAll(() => database.drop())
 
 function open(settings: SessionSettings = {}): Session {
   const session = new Session(

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { Schema } from '../../../../verify/model/store/schema.ts'
 import { runHistory, type HistoryCounts } from '../../../../verify/model/conformance/history.ts'
+import { database } from '../../../support/own-store.ts'
 
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 10)
 const SEED = Math.floor(Math.random() * 2 ** 31)
 
-let database: TestDatabase
 let schema: Schema
 
 beforeAll(async () => {
-  database = await createTestDatabase()
   ;({ schema } = await loadProduct(REPOSITORY))
 })
-
-afterAll(() => database.drop())
 
 test(
   `the in-memory store gives the results of PostgreSQL in ${RUNS} histories from seed ${SEED}`,
