@@ -1,36 +1,15 @@
 // Tests that a dispute whose events are all lost is found by the reconciliation, and that a dispute of a
 // charge that is not ours is a finding.
 import { beforeEach, expect, test } from '@jest/globals'
-import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
-import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
-import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { emptyTables } from '../../support/empty-tables.ts'
 import { t } from '../../support/own-engine.ts'
-import { applyAll, runWaiting } from '../follow-payment/provider-events.ts'
+import { applyAll, applyComparisons, compare } from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
 import { deliverOf, disputed, FEE, move, paid, stateOf } from './disputes.ts'
 
 beforeEach(() => emptyTables(t.engine.store.sql))
 
 const DAY_MS = 24 * 60 * 60 * 1_000
-
-/** Compares a day; `daysAhead` moves it into the future. */
-async function compare(daysAhead = 0) {
-  const from = new Date(Date.now() - DAY_MS / 2 + daysAhead * DAY_MS)
-  const to = new Date(from.getTime() + DAY_MS)
-  const request = { provider: 'stripe', from, to, requestedBy: 'test' }
-  const run = await insertRun(t.engine.store.sql, request)
-  return await carryOutRun(t.engine, run.id)
-}
-
-async function applyComparisons(): Promise<void> {
-  const refs = await t.engine.store.sql<{ provider: string; id: string }[]>`
-    select provider, id from provider_events where type = 'comparison' and status = 'pending'
-  `
-  for (const ref of refs) await applyProviderEvent(t.engine, ref)
-  await runWaiting(t)
-  for (const ref of refs) await applyProviderEvent(t.engine, ref)
-}
 
 async function advance(days: number): Promise<void> {
   await t.provider.control('POST', '/clock', { advance_seconds: (days * DAY_MS) / 1_000 })
@@ -44,8 +23,8 @@ test('finds a dispute by its movement and an inquiry without one, and no differe
   const { payment } = await disputed(t)
   const inquiry = await disputed(t, 'pm_card_createDisputeInquiry')
 
-  expect(await compare()).toMatchObject({ repaired: 2, found: 0 })
-  await applyComparisons()
+  expect(await compare(t)).toMatchObject({ repaired: 2, found: 0 })
+  await applyComparisons(t)
 
   expect(await stateOf(t, payment)).toMatchObject({
     disputes: ['needs_response'],
@@ -53,7 +32,7 @@ test('finds a dispute by its movement and an inquiry without one, and no differe
   })
   const inquired = { disputes: ['warning_needs_response'] }
   expect(await stateOf(t, inquiry.payment)).toMatchObject(inquired)
-  expect(await compare()).toMatchObject({ repaired: 0, found: 0 })
+  expect(await compare(t)).toMatchObject({ repaired: 0, found: 0 })
 })
 
 test('finds that an old dispute is lost, and by its movement of today that one has turned won', async () => {
@@ -64,15 +43,15 @@ test('finds that an old dispute is lost, and by its movement of today that one h
   await advance(20)
   await move(t, won, { status: 'won' })
 
-  expect(await compare(20)).toMatchObject({ repaired: 2, found: 0 })
-  await applyComparisons()
+  expect(await compare(t, 20)).toMatchObject({ repaired: 2, found: 0 })
+  await applyComparisons(t)
 
   expect(await stateOf(t, lost.payment)).toMatchObject({ disputes: ['lost'] })
   expect(await stateOf(t, won.payment)).toMatchObject({
     disputes: ['won'],
     ledger: [...withdrawal, reinstatement].toSorted(),
   })
-  expect(await compare(20)).toMatchObject({ repaired: 0, found: 0 })
+  expect(await compare(t, 20)).toMatchObject({ repaired: 0, found: 0 })
 })
 
 test('reports a dispute that is not ours, and movements that differ from the ledger or are missing', async () => {
@@ -92,7 +71,7 @@ test('reports a dispute that is not ours, and movements that differ from the led
   await t.provider.control('POST', `/objects/${gone.objectId}`, { balance_transactions: [] })
   const { id } = await t.provider.control<{ id: string }>('POST', '/disputes', { payment_intent })
 
-  await compare()
+  await compare(t)
 
   const findings = await t.engine.store.sql<{ kind: string; object_id: string }[]>`
     select kind, object_id from reconciliation_findings

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { findProviderEvent, storeProviderEvent } from '../../../src/db/events/provider-events.ts'
+import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type {
   ProviderEvent,
@@ -10,6 +11,7 @@ import type {
 } from '../../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
+import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import type { TestEngine } from '../../support/engine.ts'
 
 /** The fields of a payment that an event names. */
@@ -57,6 +59,28 @@ export async function applyAll(
     if (!results.includes('pending')) return results
   }
   throw new Error('the events stay pending')
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** Compares a day with the provider; `daysAhead` moves it into the future. */
+export async function compare({ engine }: TestEngine, daysAhead = 0) {
+  const from = new Date(Date.now() - DAY_MS / 2 + daysAhead * DAY_MS)
+  const to = new Date(from.getTime() + DAY_MS)
+  const request = { provider: 'stripe', from, to, requestedBy: 'test' }
+  const run = await insertRun(engine.store.sql, request)
+  return await carryOutRun(engine, run.id)
+}
+
+/** Applies what the reconciliation has found, and runs what that starts. */
+export async function applyComparisons(t: TestEngine): Promise<void> {
+  const { engine } = t
+  const refs = await engine.store.sql<{ provider: string; id: string }[]>`
+    select provider, id from provider_events where type = 'comparison' and status = 'pending'
+  `
+  for (const ref of refs) await applyProviderEvent(engine, ref)
+  await runWaiting(t)
+  for (const ref of refs) await applyProviderEvent(engine, ref)
 }
 
 export async function statusOf({ store }: Engine, event: ProviderEvent) {

@@ -2,16 +2,19 @@
 // Lost, repeated, reordered and early events lead to the same state.
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
-import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
-import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { aroundCall } from '../../support/engine-doubles.ts'
 import { emptyTables } from '../../support/empty-tables.ts'
 import type { PaymentRef } from '../../support/engine.ts'
 import { t } from '../../support/own-engine.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
-import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
+import {
+  applyAll,
+  applyComparisons,
+  compare,
+  deliver,
+  eventAbout,
+} from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
 
 const REFUNDED_MINOR = 500
@@ -256,37 +259,19 @@ describe('when every event is lost, reconciliation', () => {
 
   beforeEach(() => emptyTables(t.engine.store.sql))
 
-  /** Compares a day; `daysAhead` moves it past the refund. */
-  async function compare(daysAhead: number) {
-    const from = new Date(Date.now() - DAY_MS / 2 + daysAhead * DAY_MS)
-    const to = new Date(from.getTime() + DAY_MS)
-    const request = { provider: 'stripe', from, to, requestedBy: 'test' }
-    const run = await insertRun(t.engine.store.sql, request)
-    return await carryOutRun(t.engine, run.id)
-  }
-
-  async function applyComparisons(): Promise<void> {
-    const refs = await t.engine.store.sql<{ provider: string; id: string }[]>`
-      select provider, id from provider_events where type = 'comparison' and status = 'pending'
-    `
-    for (const ref of refs) await applyProviderEvent(t.engine, ref)
-    await runWaiting(t)
-    for (const ref of refs) await applyProviderEvent(t.engine, ref)
-  }
-
   test('finds an old refund that has failed or ended, and no difference in one that is pending', async () => {
     const waiting = await pending()
     const refund = await succeeded()
-    expect(await compare(0)).toMatchObject({ repaired: 0, found: 0 })
+    expect(await compare(t, 0)).toMatchObject({ repaired: 0, found: 0 })
     await t.provider.control('POST', '/clock', { advance_seconds: (20 * DAY_MS) / 1_000 })
     await settle(refund, 'failed', 'lost_or_stolen_card')
 
-    expect(await compare(20)).toMatchObject({ repaired: 2, found: 0 })
-    await applyComparisons()
+    expect(await compare(t, 20)).toMatchObject({ repaired: 2, found: 0 })
+    await applyComparisons(t)
 
     const ledger = [...andBack, 'provider_fee 88'].toSorted()
     expect(await stateOf(refund)).toEqual({ ...failedLater, ledger })
     expect(await stateOf(waiting)).toMatchObject({ status: 'succeeded' })
-    expect(await compare(20)).toMatchObject({ repaired: 0, found: 0 })
+    expect(await compare(t, 20)).toMatchObject({ repaired: 0, found: 0 })
   })
 })

@@ -7,35 +7,13 @@ import {
   startAnsweringServer,
   type AnsweringServer,
 } from '../contract/answering-server.ts'
+import { intent, refund, taken } from './answered.ts'
 
 describe('with an unusual server', () => {
   let server: AnsweringServer
 
   afterEach(async () => server.close())
 
-  /** An intent that matches the request, except for the given members. */
-  const intent = (fields: Record<string, unknown> = {}) => ({
-    id: 'pi_1',
-    object: 'payment_intent',
-    amount: 1999,
-    amount_capturable: 1999,
-    amount_received: 0,
-    currency: 'eur',
-    status: 'requires_capture',
-    client_secret: 'pi_1_secret_1',
-    ...fields,
-  })
-  /** A refund that matches the request, except for the given members. */
-  const refund = (fields: Record<string, unknown> = {}) => ({
-    id: 're_1',
-    object: 'refund',
-    amount: 1999,
-    currency: 'eur',
-    payment_intent: 'pi_1',
-    status: 'succeeded',
-    ...fields,
-  })
-  const taken = { status: 'succeeded', amount_capturable: 0, amount_received: 1999 }
   const waiting = paymentOf({ providerPaymentId: 'pi_1' })
 
   test.each(['succeeded', 'pending'])('200 with a refund that is %s: done', async (status) => {

@@ -7,6 +7,7 @@ import { startProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import { answerJson } from '../contract/answering-server.ts'
 import type { ContractCall, ContractStandIn, ProviderFixture } from '../contract/fixture.ts'
 import { adapterFor, calls, paymentOf, SECRET_KEY } from './adapter-calls.ts'
+import { intent, refund, taken } from './answered.ts'
 
 async function startStandIn(systemNow: () => number): Promise<ContractStandIn> {
   const provider = await startProvider({ systemNow })
@@ -21,29 +22,6 @@ async function startStandIn(systemNow: () => number): Promise<ContractStandIn> {
   }
 }
 
-/** An intent that matches the request, except for the given members. */
-const intent = (fields: Record<string, unknown> = {}) => ({
-  id: 'pi_1',
-  object: 'payment_intent',
-  amount: 1999,
-  amount_capturable: 1999,
-  amount_received: 0,
-  currency: 'eur',
-  status: 'requires_capture',
-  client_secret: 'pi_1_secret_1',
-  ...fields,
-})
-/** A refund that matches the request, except for the given members. */
-const refund = (fields: Record<string, unknown> = {}) => ({
-  id: 're_1',
-  object: 'refund',
-  amount: 1999,
-  currency: 'eur',
-  payment_intent: 'pi_1',
-  status: 'succeeded',
-  ...fields,
-})
-const taken = { status: 'succeeded', amount_capturable: 0, amount_received: 1999 }
 const raised = { amount: 2499, amount_capturable: 2499 }
 
 const foreign: readonly (readonly [string, unknown])[] = [
