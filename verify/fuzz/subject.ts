@@ -37,8 +37,15 @@ export interface Subject {
   stop(): Promise<void>
 }
 
-/** @param folder for the data of the Stripe stand-in. */
-export async function startSubject(databaseUrl: string, folder: string): Promise<Subject> {
+/**
+ * @param folder for the data of the Stripe stand-in.
+ * @param programOf what Node runs for a script: by default the script.
+ */
+export async function startSubject(
+  databaseUrl: string,
+  folder: string,
+  programOf: (script: string) => string = (script) => script,
+): Promise<Subject> {
   const secrets = {
     adminKey: `adm_${randomBytes(20).toString('hex')}`,
     webhookSecret: `whsec_${randomBytes(20).toString('hex')}`,
@@ -61,7 +68,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
   const processes: NodeProcess[] = []
   const start = async (role: Role, script: string, providerUrl = ''): Promise<void> => {
     const part = startNodeProcess({
-      script,
+      script: programOf(script),
       settings: {
         ...settings,
         STRIPE_API_BASE: providerUrl,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { compileCache, programOf } from '../../support/programs.ts'
 import { GOOD_PAYMENT, patientPayment, paymentWith } from '../../../verify/fuzz/corpus/requests.ts'
 import type { Case } from '../../../verify/fuzz/draft.ts'
 import { renderReport } from '../../../verify/fuzz/report.ts'
@@ -32,7 +33,8 @@ let fixtures: Fixtures
 beforeAll(async () => {
   database = await createTestDatabase()
   folder = await mkdtemp(join(tmpdir(), 'atomic-payments-fuzz-'))
-  subject = await startSubject(database.url, folder)
+  process.env['NODE_COMPILE_CACHE'] = compileCache()
+  subject = await startSubject(database.url, folder, programOf)
   fixtures = await createFixtures(subject)
 })
 
