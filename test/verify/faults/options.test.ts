@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { UsageError } from '../../../bench/options.ts'
-import { readOptions } from '../../../verify/faults/options.ts'
+import { listNames, readOptions } from '../../../verify/faults/options.ts'
 
 test('--provider selects another kind of provider', () => {
   expect(readOptions(['--provider', 'keyless']).provider).toBe('keyless')
@@ -35,4 +35,11 @@ test('--scenario selects a scenario, and lists them all when it is unknown', () 
   expect(readOptions([]).scenario).toBeUndefined()
   expect(() => readOptions(['--scenario', 'nothing'])).toThrow(UsageError)
   expect(() => readOptions(['--scenario', 'nothing'])).toThrow(/^ {2}payment\.create\.moved$/m)
+})
+
+test('--list shows the names that the options take', () => {
+  for (const title of ['scenarios', 'faults', 'providers', 'mutants']) {
+    expect(listNames()).toMatch(new RegExp(`^${title}\n  \\S+$`, 'm'))
+  }
+  expect(listNames()).toContain('\n  payment.create\n')
 })
