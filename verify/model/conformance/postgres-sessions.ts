@@ -92,6 +92,8 @@ export class PostgresSessions {
    * @throws Error when neither happens in time.
    */
   async outcome(sessionId: number): Promise<StatementResult | undefined> {
+    // Most statements end at once. To ask for locks costs more than they do.
+    await Promise.race([this.#session(sessionId).running, delay(POLL_INTERVAL_MS)])
     return await this.#until(sessionId, async (session) =>
       session.result === undefined && !(await this.#isBlocked(session)) ? WAIT : session.result,
     )
