@@ -32,137 +32,95 @@ afterAll(() => books.close())
 /**
  * Differences of every kind, each on its own payment: how it is planted, and the expected finding.
  */
-const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
-  [
-    'an intent that this service did not create',
-    () => {
-      const intent = newIntent('requires_capture', 500, NOON, {})
-      books.theirs.objects.save(intent)
-      return { kind: 'missing_here', objectId: intent.id, tenantId: null }
-    },
-  ],
-  [
-    'an intent that names a payment which we do not have',
-    ({ take }) => {
-      const { tenantId } = take('succeeded')
-      const names = { tenantId, id: randomUUIDv7(), operationId: randomUUIDv7() }
-      const intent = newIntent('declined', 500, NOON, metadataOf(names))
-      books.theirs.objects.save(intent)
-      return { kind: 'missing_here', objectId: intent.id, tenantId }
-    },
-  ],
-  [
-    'a payment that the provider has lost',
-    ({ take }) => {
-      const { intent, tenantId } = take('requires_capture')
-      books.theirs.objects.remove(intent.id)
-      return { kind: 'missing_there', objectId: intent.id, tenantId }
-    },
-  ],
-  [
-    'another amount',
-    ({ take }) => {
-      const { intent, tenantId, amount } = take('requires_capture')
-      const other = amount + 1
-      alter({ ...intent, amount: other, amount_capturable: other })
-      return { kind: 'amount_differs', objectId: intent.id, tenantId }
-    },
-  ],
-  [
-    'another currency',
-    ({ take }) => {
-      const { intent, tenantId } = take('requires_capture')
-      alter({ ...intent, currency: 'eur' })
-      return { kind: 'currency_differs', objectId: intent.id, tenantId }
-    },
-  ],
-  [
-    'money held for a payment that was declined here',
-    ({ take }) => {
-      const { intent, tenantId, amount } = take('declined')
-      alter({ ...intent, status: 'requires_capture', amount_capturable: amount })
-      return { kind: 'status_differs', objectId: intent.id, tenantId }
-    },
-  ],
-  [
-    'a second intent that names the same operation, in another currency',
-    ({ take }) => {
-      const booked = take('succeeded')
-      const intent = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
-      books.theirs.objects.save({ ...intent, currency: 'eur' })
-      return { kind: 'held_twice', objectId: intent.id, tenantId: booked.tenantId }
-    },
-  ],
-  [
-    'a refund that the provider has lost, and with it what moved',
-    ({ takeRefunded }) => {
-      const { refund, movements, tenantId } = takeRefunded()
-      books.theirs.objects.remove(refund.providerId)
-      books.theirs.objects.remove(movements.refund ?? '')
-      return { kind: 'missing_there', objectId: refund.providerId, tenantId }
-    },
-  ],
-  [
-    'a refund of another amount',
-    async ({ takeRefunded }) => {
-      const { refund, tenantId } = takeRefunded()
-      const theirs = books.theirs.objects.find('refund', refund.providerId)
-      alter({ ...(theirs as ApiObjects['refund']), amount: 399 })
-      return { kind: 'amount_differs', objectId: refund.providerId, tenantId }
-    },
-  ],
-  [
-    'a movement of another amount than the ledger says',
-    ({ take }) => {
-      const { movements, tenantId } = take('succeeded')
-      const objectId = movements.capture ?? ''
-      const movement = books.theirs.objects.find('balance_transaction', objectId)
-      alter({ ...(movement as ApiObjects['balance_transaction']), amount: 1 })
-      return { kind: 'ledger_differs', objectId, tenantId }
-    },
-  ],
-  [
-    'a second movement of one capture',
-    ({ take }) => {
-      const { intent, tenantId } = take('succeeded')
-      // Older than the first one, so the provider lists it after the first.
-      const second = movementOfCapture(intent, intent.created - 60)
-      books.theirs.objects.save(second)
-      return { kind: 'ledger_differs', objectId: second.id, tenantId }
-    },
-  ],
-  [
-    'a movement that the ledger does not know',
-    async ({ take }) => {
-      const { id, movements, tenantId } = take('succeeded')
-      await books.store.sql`delete from ledger_postings where payment_id = ${id}`
-      return { kind: 'missing_here', objectId: movements.capture ?? '', tenantId }
-    },
-  ],
-  [
-    'a movement that the service does not know',
-    ({ take }) => {
-      const { intent, tenantId } = take('succeeded')
-      const source = String(intent.latest_charge)
-      const taken = { type: 'adjustment', amount: -100, currency: 'usd', source }
-      const movement = newMovement(taken, intent.created)
-      books.theirs.objects.save(movement)
-      return { kind: 'unknown_movement', objectId: movement.id, tenantId }
-    },
-  ],
-  [
-    'a capture in the ledger that never moved',
-    async ({ take }) => {
-      const { id, movements, tenantId } = take('succeeded')
-      books.theirs.objects.remove(movements.capture ?? '')
-      const [posting] = await books.store.sql<{ transaction_id: string }[]>`
+const planted: Readonly<Record<string, (booked: Taker) => Promise<Expected> | Expected>> = {
+  'an intent that this service did not create': () => {
+    const intent = newIntent('requires_capture', 500, NOON, {})
+    books.theirs.objects.save(intent)
+    return { kind: 'missing_here', objectId: intent.id, tenantId: null }
+  },
+  'an intent that names a payment which we do not have': ({ take }) => {
+    const { tenantId } = take('succeeded')
+    const names = { tenantId, id: randomUUIDv7(), operationId: randomUUIDv7() }
+    const intent = newIntent('declined', 500, NOON, metadataOf(names))
+    books.theirs.objects.save(intent)
+    return { kind: 'missing_here', objectId: intent.id, tenantId }
+  },
+  'a payment that the provider has lost': ({ take }) => {
+    const { intent, tenantId } = take('requires_capture')
+    books.theirs.objects.remove(intent.id)
+    return { kind: 'missing_there', objectId: intent.id, tenantId }
+  },
+  'another amount': ({ take }) => {
+    const { intent, tenantId, amount } = take('requires_capture')
+    const other = amount + 1
+    alter({ ...intent, amount: other, amount_capturable: other })
+    return { kind: 'amount_differs', objectId: intent.id, tenantId }
+  },
+  'another currency': ({ take }) => {
+    const { intent, tenantId } = take('requires_capture')
+    alter({ ...intent, currency: 'eur' })
+    return { kind: 'currency_differs', objectId: intent.id, tenantId }
+  },
+  'money held for a payment that was declined here': ({ take }) => {
+    const { intent, tenantId, amount } = take('declined')
+    alter({ ...intent, status: 'requires_capture', amount_capturable: amount })
+    return { kind: 'status_differs', objectId: intent.id, tenantId }
+  },
+  'a second intent that names the same operation, in another currency': ({ take }) => {
+    const booked = take('succeeded')
+    const intent = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
+    books.theirs.objects.save({ ...intent, currency: 'eur' })
+    return { kind: 'held_twice', objectId: intent.id, tenantId: booked.tenantId }
+  },
+  'a refund that the provider has lost, and with it what moved': ({ takeRefunded }) => {
+    const { refund, movements, tenantId } = takeRefunded()
+    books.theirs.objects.remove(refund.providerId)
+    books.theirs.objects.remove(movements.refund ?? '')
+    return { kind: 'missing_there', objectId: refund.providerId, tenantId }
+  },
+  'a refund of another amount': async ({ takeRefunded }) => {
+    const { refund, tenantId } = takeRefunded()
+    const theirs = books.theirs.objects.find('refund', refund.providerId)
+    alter({ ...(theirs as ApiObjects['refund']), amount: 399 })
+    return { kind: 'amount_differs', objectId: refund.providerId, tenantId }
+  },
+  'a movement of another amount than the ledger says': ({ take }) => {
+    const { movements, tenantId } = take('succeeded')
+    const objectId = movements.capture ?? ''
+    const movement = books.theirs.objects.find('balance_transaction', objectId)
+    alter({ ...(movement as ApiObjects['balance_transaction']), amount: 1 })
+    return { kind: 'ledger_differs', objectId, tenantId }
+  },
+  'a second movement of one capture': ({ take }) => {
+    const { intent, tenantId } = take('succeeded')
+    // Older than the first one, so the provider lists it after the first.
+    const second = movementOfCapture(intent, intent.created - 60)
+    books.theirs.objects.save(second)
+    return { kind: 'ledger_differs', objectId: second.id, tenantId }
+  },
+  'a movement that the ledger does not know': async ({ take }) => {
+    const { id, movements, tenantId } = take('succeeded')
+    await books.store.sql`delete from ledger_postings where payment_id = ${id}`
+    return { kind: 'missing_here', objectId: movements.capture ?? '', tenantId }
+  },
+  'a movement that the service does not know': ({ take }) => {
+    const { intent, tenantId } = take('succeeded')
+    const source = String(intent.latest_charge)
+    const taken = { type: 'adjustment', amount: -100, currency: 'usd', source }
+    const movement = newMovement(taken, intent.created)
+    books.theirs.objects.save(movement)
+    return { kind: 'unknown_movement', objectId: movement.id, tenantId }
+  },
+  'a capture in the ledger that never moved': async ({ take }) => {
+    const { id, movements, tenantId } = take('succeeded')
+    books.theirs.objects.remove(movements.capture ?? '')
+    const [posting] = await books.store.sql<{ transaction_id: string }[]>`
         select transaction_id from ledger_postings where payment_id = ${id}
       `
-      const objectId = showId('ltx', posting?.transaction_id ?? '')
-      return { kind: 'missing_there', objectId, tenantId }
-    },
-  ],
-]
+    const objectId = showId('ltx', posting?.transaction_id ?? '')
+    return { kind: 'missing_there', objectId, tenantId }
+  },
+}
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 
@@ -191,6 +149,14 @@ function takeFrom(booked: readonly Booked[]): Taker {
     takeRefunded: () =>
       takeIf(({ refund }) => refund !== null) as ReturnType<Taker['takeRefunded']>,
   }
+}
+
+/** Plants a difference of every kind, and returns the findings that follow. */
+async function plantAll(booked: readonly Booked[]): Promise<Expected[]> {
+  const taker = takeFrom(booked)
+  const expected: Expected[] = []
+  for (const plant of Object.values(planted)) expected.push(await plant(taker))
+  return expected
 }
 
 function alter(object: ApiObjects[keyof ApiObjects]): void {
@@ -237,9 +203,7 @@ describe('many payments', () => {
     // Nothing was read a second time.
     expect(listed).toHaveLength(1)
 
-    const taker = takeFrom(booked)
-    const expected: Expected[] = []
-    for (const [, plant] of planted) expected.push(await plant(taker))
+    const expected = await plantAll(booked)
     const run = await books.newRun()
     const counts = await carryOutRun(books.parts, run.id)
 
@@ -504,9 +468,7 @@ describe('a run', () => {
   test.each(['first', 'last'] as const)(
     'stops when another worker completes the same run, at the %s page of movements',
     async (moment) => {
-      const taker = takeFrom(await books.fill(120))
-      const expected: Expected[] = []
-      for (const [, plant] of planted) expected.push(await plant(taker))
+      const expected = await plantAll(await books.fill(120))
       const run = await books.newRun()
       const provider = stripeOf(books.parts)
       const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
@@ -626,10 +588,7 @@ describe('a run', () => {
   })
 
   test('opens each finding once with two concurrent runs of the same window', async () => {
-    const booked = await books.fill(300)
-    const taker = takeFrom(booked)
-    const expected: Expected[] = []
-    for (const [, plant] of planted) expected.push(await plant(taker))
+    const expected = await plantAll(await books.fill(120))
     const [one, other] = [await books.newRun(), await books.newRun()]
 
     await Promise.all([

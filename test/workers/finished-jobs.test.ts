@@ -1,7 +1,7 @@
 // Tests the deletion of finished jobs, which are kept for an hour.
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { service } from '../support/shared-service.ts'
+import { until } from '../support/until.ts'
 
 async function insertFinished(minutesAgo: number): Promise<string> {
   const [row] = await service.store.sql<{ id: string }[]>`
@@ -27,9 +27,7 @@ test('a worker deletes jobs an hour after they finished, and checks every ten mi
   await service.store.sql`
     update atomic_jobs.queue set maintain_on = now() - interval '11 minutes' where name = 'operations'
   `
-  const limit = Date.now() + 30_000
-  while ((await isThere(old)) && Date.now() < limit) await wait(50)
+  await until(async () => !(await isThere(old)))
 
-  expect(await isThere(old)).toBe(false)
   expect(await isThere(young)).toBe(true)
 })
