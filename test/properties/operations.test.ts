@@ -3,10 +3,10 @@
 //
 // A failure prints its seed, and the shortest failing sequence that was found. To reproduce it:
 // PROPERTY_SEED=<seed> npm test -- test/properties
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts'
+import { serviceInProcess } from '../support/for-file.ts'
 import { expectAgreement } from './agreement.ts'
 import type { Model } from './model-and-real.ts'
 import { sequences } from './sequences.ts'
@@ -18,12 +18,7 @@ const TIMEOUT_MS = 60_000 + RUNS * 10_000
 
 const { PROPERTY_SEED } = process.env
 
-let service: ServiceInProcess
-
-beforeAll(async () => {
-  service = await startServiceInProcess()
-})
-afterAll(() => service.stop())
+const service = serviceInProcess()
 
 const fees = fc.oneof(
   fc.constant({ basisPoints: 0, fixedMinor: 0 }),

@@ -1,24 +1,18 @@
 // Tests that requests go on while a batch of the reaper is not committed: it holds its locks, and no
 // reservation, retry, look-up or claim waits for them.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import type { Sql } from '../../src/db/connection/client.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
 import { claimIfUnowned } from '../support/claim.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
-import { startLimitedApi, type LimitedApi } from '../support/limited-api.ts'
+import { limitedApi, tenantOf } from '../support/for-file.ts'
 import { finishIfOwner } from '../support/record-phase.ts'
-import type { Tenant } from '../support/service.ts'
 
-let api: LimitedApi
-let tenant: Tenant
-beforeAll(async () => {
-  // A statement that waited for the batch would end with 503.
-  api = await startLimitedApi({ STORE_TIMEOUT_MS: '2000' })
-  tenant = await api.createTenant()
-})
-afterAll(() => api.stop())
+// A statement that waited for the batch would end with 503.
+const api = limitedApi({ STORE_TIMEOUT_MS: '2000' })
+const tenant = tenantOf(api)
 
 const ENDPOINT = { url: 'https://example.com/hook', event_types: ['*'] }
 

@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createSender } from '../../src/webhooks/send-webhook.ts'
 import { makeAuthority, type Authority, type Certified } from '../support/certificates.ts'
 import { get, post } from '../support/client.ts'
+import { ownService } from '../support/for-file.ts'
 import { startRawServer, type RawServer } from '../support/raw-server.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import type { Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -244,16 +245,11 @@ describe('an attempt over TLS ends when the receiver', () => {
 describe('the service', () => {
   const PLACES = 4
   const TIMEOUT_MS = 1_000
-  let service: OwnService
-
-  beforeAll(async () => {
-    service = await startService({
-      WEBHOOK_ALLOW_INSECURE: 'true',
-      WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS),
-      WEBHOOK_CONCURRENCY: String(PLACES),
-    })
+  const service = ownService({
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS),
+    WEBHOOK_CONCURRENCY: String(PLACES),
   })
-  afterAll(() => service.stop())
 
   /** Creates an endpoint and sends a test event to it. Returns how to read the first attempt. */
   async function sendTest(tenant: Tenant, url: string) {

@@ -7,8 +7,9 @@ import { PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../../src/db/queue/queue
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 import { eventAbout, type Named } from '../operations/follow-payment/provider-events.ts'
 import { post, postPayment, paymentBody } from '../support/client.ts'
+import { ownService } from '../support/for-file.ts'
 import { startReceiver, status, type Receiver } from '../support/receiver.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import type { Tenant } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const PROVIDER_MS = 1_000
@@ -17,22 +18,19 @@ const CONCURRENCY = 8
 /** An endpoint has at most a quarter of the places. */
 const PER_ENDPOINT = CONCURRENCY / 4
 
-let service: OwnService
+const service = ownService({
+  PROVIDER_TIMEOUT_MS: '8000',
+  LEASE_MS: '20000',
+  WAIT_SECONDS: '0',
+  WORKER_CONCURRENCY: String(CONCURRENCY),
+  WEBHOOK_CONCURRENCY: String(CONCURRENCY),
+  WEBHOOK_TIMEOUT_MS: String(RECEIVER_TIMEOUT_MS),
+  WEBHOOK_ALLOW_INSECURE: 'true',
+  PROVIDER_READS_PER_SECOND: '0',
+})
 let noisy: Tenant
 let neighbour: Tenant
 
-beforeAll(async () => {
-  service = await startService({
-    PROVIDER_TIMEOUT_MS: '8000',
-    LEASE_MS: '20000',
-    WAIT_SECONDS: '0',
-    WORKER_CONCURRENCY: String(CONCURRENCY),
-    WEBHOOK_CONCURRENCY: String(CONCURRENCY),
-    WEBHOOK_TIMEOUT_MS: String(RECEIVER_TIMEOUT_MS),
-    WEBHOOK_ALLOW_INSECURE: 'true',
-    PROVIDER_READS_PER_SECOND: '0',
-  })
-})
 beforeEach(async () => {
   noisy = await service.createTenant()
   neighbour = await service.createTenant()
@@ -42,7 +40,6 @@ afterEach(async () => {
   await service.store.sql`delete from atomic_jobs.job where state < 'active'`
   await service.control('DELETE', 'faults')
 })
-afterAll(() => service.stop())
 
 async function accept(tenant: Tenant, count: number): Promise<void> {
   const headers = { prefer: 'respond-async' }

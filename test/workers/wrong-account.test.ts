@@ -1,18 +1,11 @@
 // Tests a worker whose secret key belongs to another account than the payments of its database.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { paymentBody, postPayment } from '../support/client.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { ownService, tenantOf } from '../support/for-file.ts'
 
-let service: OwnService
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService({ JOB_RETRY_DELAY_SECONDS: '1' })
-  tenant = await service.createTenant()
-})
-
-afterAll(() => service.stop())
+const service = ownService({ JOB_RETRY_DELAY_SECONDS: '1' })
+const tenant = tenantOf(service)
 
 test('charges nothing there, and the payment waits for a worker with the right key', async () => {
   const pay = (key: string, prefer: string) =>
