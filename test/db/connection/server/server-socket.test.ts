@@ -42,24 +42,23 @@ describe('a server that is no PostgreSQL', () => {
   })
 })
 
-test('a server that closes each connection is reported, and not asked again at once', async () => {
+test.each<[string, string, (socket: Socket) => unknown]>([
+  ['closes each connection', '', (socket) => socket.end()],
+  [
+    'refuses TLS and then closes',
+    '?sslmode=prefer',
+    (socket) => socket.once('data', () => socket.end('N')),
+  ],
+])('a server that %s is reported, and not asked again at once', async (_, parameters, close) => {
   let connections = 0
   const url = await listen((socket) => {
     connections += 1
-    socket.end()
+    close(socket)
   })
 
-  await expect(statementOn(url)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
-  expect(connections).toBe(1)
-})
-
-test('a server that answers and then closes the connection is reported', async () => {
-  const url = await listen((socket) => {
-    socket.once('data', () => socket.end('N'))
-  })
-
-  const connecting = statementOn(`${url}?sslmode=prefer`)
+  const connecting = statementOn(url + parameters)
   await expect(connecting).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  expect(connections).toBe(1)
 })
 
 test('a server that is back is used at once', async () => {
