@@ -7,7 +7,7 @@ import type { paths } from '../client/operators-schema.ts'
 import type { OperatorClient, Options } from './command.ts'
 import { UsageError } from './errors.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Connection {
   readonly client: OperatorClient

@@ -1,12 +1,9 @@
-// Runs `npm run atomic` as a process for a test, without the environment of the developer.
-import { execFile } from 'node:child_process'
+// Runs a command line of `npm run atomic` for a test, without the environment of the developer.
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { Writable } from 'node:stream'
+import { run } from '../../cli/run.ts'
 import { OPERATORS } from '../support/admin.ts'
-import { compileCache, programOf } from '../support/programs.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Run {
   readonly code: number
@@ -17,27 +14,25 @@ export interface Run {
 /** Runs a command until it ends. Without settings of its own it has the key of alice. */
 export async function atomic(
   url: string,
-  args: readonly string[],
+  words: readonly string[],
   settings: Record<string, string> = { ATOMIC_ADMIN_KEY: OPERATORS.alice },
 ): Promise<Run> {
-  const env = {
-    PATH: process.env['PATH'],
-    NODE_COMPILE_CACHE: compileCache(),
-    ATOMIC_URL: url,
-    DATA_DIR: '/nowhere',
-    ...settings,
-  }
-  return await new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [programOf('cli/main.ts'), ...args],
-      { cwd: ROOT, env },
-      (error, stdout, stderr) => {
-        const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : -1
-        resolve({ code, stdout, stderr })
-      },
-    )
+  const [stdout, stderr] = [collect(), collect()]
+  const environment = { ATOMIC_URL: url, DATA_DIR: '/nowhere', ...settings }
+  const code = await run({ words, environment, stdout: stdout.stream, stderr: stderr.stream })
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+function collect() {
+  const chunks: string[] = []
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      chunks.push(chunk)
+      done()
+    },
   })
+  return { stream, text: () => chunks.join('') }
 }
 
 /** What may reach no terminal: controls other than the ends of our own lines. */

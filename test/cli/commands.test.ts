@@ -1,4 +1,4 @@
-// The commands of `npm run atomic`, as processes, on a real API with operations in each state.
+// The commands of `npm run atomic` on a real API with operations in each state.
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { parseId, showId } from '../../src/domain/resource-id.ts'

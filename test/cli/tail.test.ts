@@ -1,70 +1,100 @@
-// `atomic tail` against a real API that is killed and started again.
+// `atomic tail`, as a process, on an API that goes away and comes back.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from '@jest/globals'
-import { paymentBody, postPayment } from '../support/client.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { makeCompleted, OPERATORS } from '../support/admin.ts'
+import type { Accepted } from '../support/engine.ts'
+import { adminApi } from '../support/for-file.ts'
 import { startProcess } from '../support/processes.ts'
+import { programOf } from '../support/programs.ts'
 import { until } from '../support/until.ts'
 import { urlOfNothing } from './atomic.ts'
-import { ownService, tenantOf } from '../support/for-file.ts'
 
-const KEY = 'adm_tail_0123456789abcdef01234'
+const KEY = OPERATORS.alice
 
-const service = ownService({ ADMIN_API_KEY: KEY, WAIT_SECONDS: '0' })
-const tenant = tenantOf(service)
+const api = adminApi()
 
+const env = { ATOMIC_ADMIN_KEY: KEY }
 const tail = (url: string, ...args: string[]) =>
-  startProcess('cli/main.ts', {
-    args: ['tail', '--url', url, ...args],
-    env: { ATOMIC_ADMIN_KEY: KEY },
-  })
+  startProcess('cli/main.ts', { args: ['tail', '--url', url, ...args], env })
 
-/** Accepts a payment, and leaves it waiting: its worker is stopped. */
-async function accept(url: string): Promise<string> {
-  const { status, json } = await postPayment(url, tenant)
-  expect(status).toBe(202)
-  return String(json['id'])
-}
+const shownPayment = ({ paymentId }: Accepted) => showPaymentId(paymentId)
+const lineOf = (payment: string) => (line: string) => line.includes(payment)
+const endOf = (payment: string) => (line: string) =>
+  line.includes(payment) && line.includes('ended')
 
-/** Makes a payment, and waits until it is completed. */
 async function complete(): Promise<string> {
-  const headers = { prefer: 'wait=20' }
-  const { status, json } = await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
-  expect(status).toBe(201)
-  return String(json['id'])
+  return shownPayment(await makeCompleted(api))
 }
 
-test('prints each change once, survives a restart, and ends with 0', async () => {
-  service.worker.kill('SIGSTOP')
-  const first = await accept(service.apiUrl)
-  const text = tail(service.apiUrl)
-  const json = tail(service.apiUrl, '--json')
-  const began = (payment: string) => (line: string) => line.includes(payment)
-  expect(await text.waitForLine(began(first))).toMatch(/Z {2}unfinished {2}pay_\w+/)
-  await json.waitForLine(began(first))
-  const second = await accept(service.apiUrl)
-  expect(await text.waitForLine(began(second))).toMatch(/Z {2}began {7}pay_/)
-  await json.waitForLine(began(second))
+/** Closes the port, and opens it again. */
+async function stopListening(): Promise<() => Promise<void>> {
+  const { port } = api.server.address() as AddressInfo
+  const closed = once(api.server, 'close')
+  api.server.close()
+  api.server.closeAllConnections()
+  await closed
+  return async () => void (await once(api.server.listen(port, '127.0.0.1'), 'listening'))
+}
 
-  service.api.kill('SIGKILL')
-  await text.waitForLine((line) => line.startsWith('The service does not answer.'))
-  await json.waitForLine((line) => line.startsWith('The service does not answer.'))
-  const { url } = await service.startApi({ PORT: new URL(service.apiUrl).port })
-  const third = await accept(url)
-  await text.waitForLine(began(third))
-  service.worker.kill('SIGCONT')
-  for (const payment of [first, second, third]) {
-    const isEnd = (line: string) => line.includes(payment) && line.includes('ended')
-    await text.waitForLine(isEnd)
-    await json.waitForLine(isEnd)
+/** Writes payments that have ended. */
+async function writePayments(count: number): Promise<string[]> {
+  const written = await api.t.engine.store.sql<{ id: string }[]>`
+    insert into payments (
+      tenant_id, id, amount_minor, currency, status, previous_status, capture_method,
+      payment_method, metadata, provider, provider_payment_id, amount_captured_minor
+    )
+    select ${api.t.tenantId}, uuidv7(), 1999, 'usd', 'succeeded', 'processing', 'automatic',
+      'pm_card_visa', '{}', 'stripe', 'pi_' || number, 1999
+    from generate_series(1, ${count}::int) as number
+    returning id
+  `
+  return written.map(({ id }) => showPaymentId(id))
+}
+
+test('prints each change once, also those between two looks, survives a restart, and ends with 0', async () => {
+  const first = await api.t.accept()
+  const [text, json] = [tail(api.url), tail(api.url, '--json')]
+  const waitForBoth = async (matches: (line: string) => boolean) =>
+    await Promise.all([text, json].map((process) => process.waitForLine(matches)))
+  const [unfinished] = await waitForBoth(lineOf(shownPayment(first)))
+  expect(unfinished).toMatch(/Z {2}unfinished {2}pay_\w+/)
+  const second = await api.t.accept()
+  const [began] = await waitForBoth(lineOf(shownPayment(second)))
+  expect(began).toMatch(/Z {2}began {7}pay_/)
+
+  const listenAgain = await stopListening()
+  await waitForBoth((line) => line.startsWith('The service does not answer.'))
+  await listenAgain()
+  const third = await api.t.accept()
+  await waitForBoth(lineOf(shownPayment(third)))
+  const followed = [first, second, third]
+  for (const ref of followed) {
+    expect(await runOperation(api.t.engine, ref)).toBe('finished')
+    await waitForBoth(endOf(shownPayment(ref)))
   }
 
-  text.kill('SIGINT')
-  json.kill('SIGINT')
-  expect(await text.exited).toEqual({ code: 0, signal: null })
-  expect(await json.exited).toEqual({ code: 0, signal: null })
+  // More than a page of payments begin and end between two looks.
+  for (const process of [text, json]) process.kill('SIGSTOP')
+  const model = await complete()
+  const payments = [model, ...(await writePayments(104))]
+  for (const process of [text, json]) process.kill('SIGCONT')
+  for (const payment of payments) await waitForBoth(endOf(payment))
+  const last = await complete()
+  await waitForBoth(endOf(last))
+
+  for (const process of [text, json]) {
+    process.kill('SIGINT')
+    expect(await process.exited).toEqual({ code: 0, signal: null })
+  }
+  for (const payment of [...payments, last]) {
+    expect(text.lines.filter(endOf(payment))).toHaveLength(1)
+  }
+  expect(text.lines.find(endOf(model))).toMatch(/Z {2}ended {7}pay_\w+ {2}succeeded$/)
   expect(text.lines.filter((line) => line.startsWith('The service'))).toHaveLength(1)
   expect(text.lines.join('\n')).not.toContain(KEY)
   // A line of 80 columns goes on in the next one.
@@ -72,48 +102,22 @@ test('prints each change once, survives a restart, and ends with 0', async () =>
     .join('\n')
     .replaceAll(/\n {4,}/g, ' ')
     .split('\n')
-  for (const payment of [first, second, third]) {
-    const own = whole.filter((line) => line.includes(payment))
+  for (const ref of followed) {
+    const own = whole.filter(lineOf(shownPayment(ref)))
     // Without the time at the beginning.
     const states = own.map((line) => line.slice(24))
     expect(new Set(states).size).toBe(states.length)
     expect(states.filter((state) => /^ {2}(unfinished|began) /.test(state))).toHaveLength(1)
   }
-  const changes = json.lines.filter((line) => line.startsWith('{'))
-  expect(changes.map((line) => JSON.parse(line).object)).toEqual(
-    changes.map(() => 'operation_change'),
-  )
-})
-
-test('prints payments once that begin and end between two looks, more than a page of them', async () => {
-  const text = tail(service.apiUrl)
-  const json = tail(service.apiUrl, '--json')
-  const isEndOf = (payment: string) => (line: string) =>
-    line.includes(payment) && line.includes('ended')
-  // The first look is over when a payment after it has its line.
-  await until(async () => (await complete()) && text.lines.length > 0 && json.lines.length > 0)
-  for (const process of [text, json]) process.kill('SIGSTOP')
-  const payments: string[] = []
-  while (payments.length < 105) {
-    payments.push(...(await Promise.all(Array.from({ length: 7 }, complete))))
-  }
-  for (const process of [text, json]) process.kill('SIGCONT')
-
-  for (const payment of payments) await text.waitForLine(isEndOf(payment))
-  for (const payment of payments) await json.waitForLine(isEndOf(payment))
-
-  const last = await complete()
-  await text.waitForLine(isEndOf(last))
-  for (const payment of [...payments, last]) {
-    expect(text.lines.filter(isEndOf(payment))).toHaveLength(1)
-  }
-  const line = text.lines.find(isEndOf(payments[0] ?? '')) ?? ''
-  expect(line).toMatch(/Z {2}ended {7}pay_\w+ {2}succeeded$/)
-  expect(JSON.parse(json.lines.find(isEndOf(payments[0] ?? '')) ?? '')).toMatchObject({
-    object: 'payment_change',
+  const changes = json.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  const ofPayments = changes.filter(({ object }) => object === 'payment_change')
+  expect(ofPayments.find(({ payment }) => payment.id === model)).toMatchObject({
     change: 'ended',
-    payment: { id: payments[0], operation: null },
+    payment: { operation: null },
   })
+  const others = changes.filter((change) => !ofPayments.includes(change))
+  expect(new Set(others.map(({ object }) => object))).toEqual(new Set(['operation_change']))
+  expect(others.length).toBeGreaterThan(followed.length)
 })
 
 /** An API without payments that answers the first look, and then refuses. */
@@ -133,9 +137,8 @@ test.each(['stdout', 'stderr'] as const)(
   'ends quietly when the reader of %s ends',
   async (name) => {
     const refusing = await startRefusing()
-    const url = name === 'stdout' ? service.apiUrl : refusing.url
-    const env = { PATH: process.env['PATH'], ATOMIC_ADMIN_KEY: KEY }
-    const child = spawn(process.execPath, ['cli/main.ts', 'tail', '--url', url], { env })
+    const url = name === 'stdout' ? api.url : refusing.url
+    const child = spawn(process.execPath, [programOf('cli/main.ts'), 'tail', '--url', url], { env })
     const written: string[] = []
     const other = child[name === 'stdout' ? 'stderr' : 'stdout']
     other.on('data', (chunk: Buffer) => written.push(chunk.toString()))

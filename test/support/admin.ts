@@ -30,6 +30,7 @@ type Operator = keyof typeof OPERATORS
 export interface AdminApi {
   readonly t: TestEngine
   readonly url: string
+  readonly server: Server
   /** Sends a request, by default as alice. */
   get(path: string, operator?: Operator): Promise<ApiResponse>
   post(path: string, body?: unknown, operator?: Operator): Promise<ApiResponse>
@@ -44,7 +45,7 @@ export interface AdminApi {
 export async function startAdminApi(settings: Record<string, string> = {}): Promise<AdminApi> {
   const t = await startTestEngine()
   const running: { server: Server; parts: ApiParts }[] = []
-  const serve = async (own: Record<string, string>): Promise<string> => {
+  const listen = async (own: Record<string, string>): Promise<Server> => {
     const environment = {
       DATABASE_URL: t.databaseUrl,
       DATABASE_POOL_SIZE: '3',
@@ -59,9 +60,10 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
     const server = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
     await once(server, 'listening')
     running.push({ server, parts })
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return server
   }
-  const url = await serve(settings)
+  const first = await listen(settings)
+  const url = urlOf(first)
   const ask = async (method: string, path: string, operator: Operator, body?: unknown) => {
     const headers: Record<string, string> = { authorization: `Bearer ${OPERATORS[operator]}` }
     if (body === undefined) return await read(await fetchApi(`${url}${path}`, { method, headers }))
@@ -72,7 +74,8 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
   return {
     t,
     url,
-    serve,
+    server: first,
+    serve: async (own) => urlOf(await listen(own)),
     get: (path, operator = 'alice') => ask('GET', path, operator),
     post: (path, body, operator = 'alice') => ask('POST', path, operator, body),
     remove: (path, operator = 'alice') => ask('DELETE', path, operator),
@@ -96,6 +99,8 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
     },
   }
 }
+
+const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 export const shownId = ({ id }: { id: string }): string => showId('op', id)
 
