@@ -23,7 +23,7 @@ const makers = {
 }
 
 export async function makePayment(
-  { apiUrl }: Service,
+  { apiUrl }: Pick<Service, 'apiUrl'>,
   tenant: Tenant,
   status: keyof typeof makers | 'canceled',
 ): Promise<ShownPayment> {
@@ -56,7 +56,7 @@ export function providerOf({ providerUrl }: Service) {
 
 /** Whether the idempotency key has been used. */
 export async function isKeyKnown(
-  { apiUrl }: Service,
+  { apiUrl }: Pick<Service, 'apiUrl'>,
   tenant: Tenant,
   key: string,
 ): Promise<boolean> {

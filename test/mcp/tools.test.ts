@@ -6,18 +6,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { parse } from 'yaml'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { type ExecutedCall } from '../support/service.ts'
 import { connectStdio, type Agent, type Answer } from './connect.ts'
-import { ONE_TRY, ownService, tenantOf } from '../support/for-file.ts'
+import { ONE_TRY, serviceInProcess, tenantOf } from '../support/for-file.ts'
 
-const service = ownService({ ...ONE_TRY, CHECK_ON_READ_SECONDS: '3600' })
+const service = serviceInProcess({ ...ONE_TRY, CHECK_ON_READ_SECONDS: '3600' })
 const tenant = tenantOf(service)
 let agent: Agent
 
 beforeAll(async () => {
   agent = await connectStdio(service.apiUrl, tenant)
 })
-afterEach(() => service.control('DELETE', 'faults'))
+afterEach(() => service.provider.control('DELETE', '/faults'))
 afterEach(() => expectLedgerBalanced(service.store))
 afterAll(() => agent.client.close())
 
@@ -31,13 +30,12 @@ const order = (fields: Record<string, unknown> = {}) => ({
   ...fields,
 })
 
-async function executed(): Promise<ExecutedCall[]> {
-  const { data } = (await service.control('GET', 'executed')) as { data: ExecutedCall[] }
-  return data
-}
+const executed = () => service.provider.executed()
 
-const kindsOf = async ({ payment }: Answer) =>
-  (await service.executedFor({ id: payment?.id ?? '' })).map(({ kind }) => kind)
+const kindsOf = async ({ payment }: { readonly payment?: Answer['payment'] | undefined }) =>
+  (await executed())
+    .filter(({ metadata }) => metadata['atomic_payment'] === payment?.id)
+    .map(({ kind }) => kind)
 
 const held = () => agent.call('pay', order({ capture_method: 'manual' }))
 
@@ -161,7 +159,7 @@ describe('what stands is not what was asked', () => {
     await agent.call('pay', declined)
     await agent.call('pay', onHold)
     const match = { path: '/v1/payment_intents' }
-    await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
+    await service.provider.addFault({ match, fault: 'nonsense_body' })
     await agent.call('pay', unknown)
 
     for (const asked of [declined, onHold, unknown]) {
@@ -264,7 +262,7 @@ describe('idempotentHint is true: the same call again does nothing more', () => 
     expect(first).toMatchObject({ outcome: 'succeeded', refund: { amount: 500 } })
     expect(second).toEqual(first)
     expect(await agent.call('look_up', { refund_reference: input.reference })).toEqual(first)
-    const made = (await service.executedFor({ id: payment?.id ?? '' })).map(({ kind }) => kind)
+    const made = await kindsOf({ payment })
     expect(made.filter((kind) => kind === 'refund.create')).toHaveLength(1)
   })
 })
@@ -302,7 +300,7 @@ test('readOnlyHint is true: look_up and explain write and execute nothing', asyn
 
 test('openWorldHint is false for explain: it works while the provider does not', async () => {
   const { payment } = await paid()
-  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited', times: 100 })
+  await service.provider.addFault({ match: {}, fault: 'rate_limited', times: 100 })
   const explained = await agent.call('explain', { payment_id: payment?.id })
 
   expect(explained).toMatchObject({ outcome: 'found', isError: false })
@@ -311,7 +309,7 @@ test('openWorldHint is false for explain: it works while the provider does not',
 describe('pay', () => {
   test('says what an agent must not misread when the outcome is unknown', async () => {
     const match = { path: '/v1/payment_intents' }
-    await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
+    await service.provider.addFault({ match, fault: 'nonsense_body' })
     const asked = order()
     const first = await agent.call('pay', asked)
     const second = await agent.call('pay', asked)
@@ -345,10 +343,10 @@ describe('pay', () => {
   })
 
   test('goes on with the same call after an outage of the provider', async () => {
-    await service.control('POST', 'faults', { match: {}, fault: 'rate_limited', times: 100 })
+    await service.provider.addFault({ match: {}, fault: 'rate_limited', times: 100 })
     const asked = order()
     const failed = await agent.call('pay', asked)
-    await service.control('DELETE', 'faults')
+    await service.provider.control('DELETE', '/faults')
     const paidNow = await agent.call('pay', asked)
 
     expect(failed.outcome).toBe('nothing_happened')

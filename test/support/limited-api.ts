@@ -42,8 +42,11 @@ export async function startLimitedApi(
 }
 
 /** Runs it on the database of a service, which its owner removes. */
-export async function startLimitedApiOn(url: string): Promise<LimitedApi> {
-  return await startOn({ url, drop: () => Promise.resolve() }, {})
+export async function startLimitedApiOn(
+  url: string,
+  settings: Record<string, string> = {},
+): Promise<LimitedApi> {
+  return await startOn({ url, drop: () => Promise.resolve() }, settings)
 }
 
 async function startOn(

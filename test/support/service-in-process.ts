@@ -33,6 +33,8 @@ export interface ServiceInProcess {
   readonly provider: RunningProvider
   /** Without fees by default. */
   createTenant(fees?: FeeSchedule): Promise<Tenant>
+  /** While it works, what is accepted begins at once. */
+  readonly worker: { pause(): void; resume(): void }
   /** Stops everything. Throws the error of a background run that failed. */
   stop(): Promise<void>
 }
@@ -75,6 +77,7 @@ export async function startServiceInProcess(
     parts,
     store,
     provider,
+    worker,
     async createTenant(fees = { basisPoints: 0, fixedMinor: 0 }) {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
       const id = await createTenant(store, { name: 'test', apiKey })
@@ -99,6 +102,7 @@ export async function startServiceInProcess(
 /** Runs, at each wake-up, all operations that wait for a worker, concurrently. */
 function workerOf(engine: Engine, { sql }: Store) {
   const runs = new Set<Promise<void>>()
+  let isPaused = false
   const runWaiting = async () => {
     const waiting = await sql<{ tenant_id: string; id: string }[]>`
       select tenant_id, id from idempotency_keys where status = 'pending'
@@ -117,8 +121,14 @@ function workerOf(engine: Engine, { sql }: Store) {
       throw error
     }
   }
+  const wake = () => void (isPaused || runs.add(runWaiting()))
   return {
-    wake: () => void runs.add(runWaiting()),
+    wake,
+    pause: () => void (isPaused = true),
+    resume() {
+      isPaused = false
+      wake()
+    },
     idle: () => Promise.all(runs),
   }
 }

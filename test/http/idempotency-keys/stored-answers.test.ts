@@ -5,11 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { fetchApi } from '../../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../../support/client.ts'
 import { expireKey } from '../../support/expired-keys.ts'
-import { startService, type OwnService, type Tenant } from '../../support/service.ts'
+import type { Tenant } from '../../support/service.ts'
 import { expectReplay } from '../payments.ts'
 import { ONE_TRY } from '../../support/for-file.ts'
+import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
 
-let service: OwnService
+let service: ServiceInProcess
 let tenant: Tenant
 let url: string
 
@@ -44,10 +45,10 @@ const pay = (key: string, fields: object = {}, headers = {}) =>
   postPayment(url, tenant, paymentBody({ ...fields }), { key, headers })
 
 /** Sends a payment with a fault at the provider, which lasts until the test ends. */
-async function payDuring(fault: string, key: string, headers = {}): Promise<Send> {
+async function payDuring(fault: string, key: string): Promise<Send> {
   const match = { method: 'POST', path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault, times: 9 })
-  await pay(key, {}, headers)
+  await service.provider.addFault({ match, fault, times: 9 })
+  await pay(key)
   return () => pay(key)
 }
 
@@ -73,7 +74,11 @@ const situations: Record<string, (key: string) => Promise<Send>> = {
     await pay(key)
     return () => pay(key, { amount: 5 })
   },
-  in_flight: (key) => payDuring('hang_before', key, { prefer: 'respond-async' }),
+  in_flight: async (key) => {
+    service.worker.pause()
+    await pay(key, {}, { prefer: 'respond-async' })
+    return () => pay(key)
+  },
   outcome_unknown: (key) => payDuring('nonsense_body', key),
   not_executed: (key) => payDuring('rate_limited', key),
   store_unavailable: async () => payWithoutStore,
@@ -91,20 +96,14 @@ const situations: Record<string, (key: string) => Promise<Send>> = {
 /** Situations in which the request was compared with a stored key. */
 const COMPARED = ['mismatch', 'in_flight', 'outcome_unknown', 'not_executed', 'canceled']
 
-/** One attempt, and a provider that may take long, so that an operation ends or waits as its fault says. */
-const SETTINGS = {
-  ...ONE_TRY,
-  CHECK_ON_READ_SECONDS: '3600',
-  PROVIDER_TIMEOUT_MS: '60000',
-  LEASE_MS: '120000',
-}
+const SETTINGS = { ...ONE_TRY, CHECK_ON_READ_SECONDS: '3600' }
 
 describe.each(['ietf', 'stripe'])('%s', (flavor) => {
   let stored: Stored
   let answers: Record<string, unknown>
 
   beforeAll(async () => {
-    service = await startService({
+    service = await startServiceInProcess({
       ...SETTINGS,
       IDEMPOTENCY_FLAVOR: flavor,
       EXPIRED_KEYS: flavor === 'ietf' ? 'new' : 'gone',
@@ -116,7 +115,10 @@ describe.each(['ietf', 'stripe'])('%s', (flavor) => {
     answers = policy.json['answers'] as Record<string, unknown>
   })
 
-  afterEach(() => service.control('DELETE', 'faults'))
+  afterEach(async () => {
+    service.worker.resume()
+    await service.provider.control('DELETE', '/faults')
+  })
 
   afterAll(() => service.stop())
 

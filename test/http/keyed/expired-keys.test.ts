@@ -1,27 +1,27 @@
 // What clients get for an expired idempotency key over HTTP: the stored response as long as the key
 // exists, and after that a new operation that names the earlier one, or 410.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expireKey } from '../../support/expired-keys.ts'
 import { outliveDetails } from '../../support/old-payments.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem, expectReplay, makePayment } from '../payments.ts'
-import { ownService, tenantOf } from '../../support/for-file.ts'
+import { forFile, ownService, tenantOf } from '../../support/for-file.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
 
 const EARLIER = 'idempotency-earlier-resource'
 const EXPIRED = 'idempotency-key-expired'
 
 // The tests run the reaper themselves.
-const service = ownService({ WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' })
+const SETTINGS = { WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' }
+const service = ownService(SETTINGS)
 const tenant = tenantOf(service)
-/** An API of the same service with EXPIRED_KEYS=gone. */
-let goneUrl: string
-
-beforeAll(async () => {
-  goneUrl = (await service.startApi({ EXPIRED_KEYS: 'gone' })).url
-})
+/** Another API of the service. */
+const gone = forFile(() =>
+  startLimitedApiOn(service.databaseUrl, { ...SETTINGS, EXPIRED_KEYS: 'gone', WAIT_SECONDS: '20' }),
+)
 
 const expire = (key: string, options = {}) => expireKey(service.store, tenant.id, key, options)
 
@@ -76,7 +76,7 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
     const first = await request(service.apiUrl, key)
     await expire(key, { deleted: false })
 
-    for (const url of [service.apiUrl, goneUrl]) {
+    for (const url of [service.apiUrl, gone.url]) {
       const late = await request(url, key)
       expect(late).toMatchObject({ status: first.status, text: first.text })
       expect(late.headers.get('idempotent-replayed')).toBe('true')
@@ -110,13 +110,13 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
   test('returns 410 with EXPIRED_KEYS=gone, executes nothing, and names the resource', async () => {
     const request = await makeRequest()
     const key = randomUUID()
-    const first = await request(goneUrl, key)
+    const first = await request(gone.url, key)
     await expire(key)
     const count = async () => (await service.store.sql`select from idempotency_keys`).length
     const before = await count()
 
-    const late = await request(goneUrl, key)
-    const read = await get(goneUrl, tenant, `/v1/idempotency-keys/${key}`)
+    const late = await request(gone.url, key)
+    const read = await get(gone.url, tenant, `/v1/idempotency-keys/${key}`)
 
     expect(first.status).toBe(201)
     for (const answer of [late, read]) {
@@ -174,7 +174,7 @@ test('a late retry of an operation without a resource gets the time at which the
   const first = await remove(service.apiUrl)
   await expire(key)
 
-  const late = await remove(goneUrl)
+  const late = await remove(gone.url)
 
   expect(first.status).toBe(200)
   expect(late.status).toBe(410)
@@ -215,7 +215,7 @@ test('the cancellation of a new use names the earlier resource, while it runs an
 })
 
 test('returns 404 and not 410 for a key that was never used', async () => {
-  const answer = await get(goneUrl, tenant, `/v1/idempotency-keys/${randomUUID()}`)
+  const answer = await get(gone.url, tenant, `/v1/idempotency-keys/${randomUUID()}`)
 
   expectProblem(answer, 'resource-not-found')
 })

@@ -5,10 +5,11 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { changeTenant } from '../../../src/db/tenants/tenants.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { type ExecutedCall } from '../../support/service.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
+import type { ExecutedCall } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem, expectReplay, isKeyKnown, makePayment } from '../payments.ts'
-import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
+import { forFile, ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
 
 const service = ownService({
   ...ONE_TRY,
@@ -16,6 +17,9 @@ const service = ownService({
 })
 
 const tenant = tenantOf(service)
+
+/** Another API of the service. */
+const otherApi = forFile(() => startLimitedApiOn(service.databaseUrl, { WAIT_SECONDS: '20' }))
 
 afterEach(() => service.control('DELETE', 'faults'))
 
@@ -113,11 +117,10 @@ describe('a second payment with a reference', () => {
 
 test('50 requests at once with different keys and one reference make one charge', async () => {
   const reference = newReference()
-  const { url: secondApi } = await service.startApi()
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
       postPayment(
-        index % 2 === 0 ? service.apiUrl : secondApi,
+        index % 2 === 0 ? service.apiUrl : otherApi.url,
         tenant,
         paymentBody({ reference }),
         { headers: { prefer: 'wait=20' } },
@@ -139,12 +142,11 @@ test('50 requests at once with different keys and one reference make one charge'
 
 test('many references at once, in different orders on two APIs, make one charge each', async () => {
   const references = Array.from({ length: 12 }, newReference)
-  const { url: secondApi } = await service.startApi()
   const send = (url: string, ordered: readonly string[]) =>
     ordered.map((reference) => postPayment(url, tenant, paymentBody({ reference })))
   const answers = await Promise.all([
     ...send(service.apiUrl, references),
-    ...send(secondApi, references.toReversed()),
+    ...send(otherApi.url, references.toReversed()),
   ])
 
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([

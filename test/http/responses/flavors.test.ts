@@ -14,9 +14,10 @@ import {
   read,
   type ApiResponse,
 } from '../../support/client.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
 import { stripeClientOf } from '../../support/stripe-client.ts'
 import { expectReplay, makePayment } from '../payments.ts'
-import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
+import { ONE_TRY, serviceInProcess, tenantOf } from '../../support/for-file.ts'
 
 const visa = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
 const declinedCard = { ...visa, payment_method: 'pm_card_chargeDeclined' }
@@ -31,7 +32,7 @@ function expectAcpError(answer: ApiResponse | undefined): void {
 }
 
 describe.each(flavors)('in the flavour %s', (flavor) => {
-  const service = ownService({
+  const service = serviceInProcess({
     IDEMPOTENCY_FLAVOR: flavor,
     ...ONE_TRY,
     CHECK_ON_READ_SECONDS: '3600',
@@ -39,7 +40,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
 
   const tenant = tenantOf(service)
 
-  afterEach(() => service.control('DELETE', 'faults'))
+  afterEach(() => service.provider.control('DELETE', '/faults'))
 
   const pay = (fields = {}, options = {}) =>
     postPayment(service.apiUrl, tenant, paymentBody(fields), options)
@@ -47,12 +48,12 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     (flavor === 'acp' ? json : json['error']) as Record<string, unknown>
 
   async function whileInFlight(key: string): Promise<ApiResponse> {
-    service.worker.kill('SIGSTOP')
+    service.worker.pause()
     try {
       await pay({}, { key, headers: { prefer: 'respond-async' } })
       return await pay({}, { key })
     } finally {
-      service.worker.kill('SIGCONT')
+      service.worker.resume()
     }
   }
 
@@ -60,7 +61,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     // A card that no other test uses, so that the fault is not injected into another test's late
     // payment.
     const fields = { payment_method: 'pm_card_mastercard' }
-    await service.control('POST', 'faults', { match: fields, fault: 'nonsense_body' })
+    await service.provider.addFault({ match: fields, fault: 'nonsense_body' })
     await pay(fields, { key })
     return await pay(fields, { key })
   }
@@ -171,7 +172,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       const inFlight = await whileInFlight(randomUUID())
       const unknown = await whileUnknown(randomUUID())
       const amex = { payment_method: 'pm_card_amex' }
-      await service.control('POST', 'faults', { match: amex, fault: 'rate_limited' })
+      await service.provider.addFault({ match: amex, fault: 'rate_limited' })
       const notExecuted = await pay(amex)
 
       const adviceOf = (answer?: ApiResponse) => answer?.headers.get('stripe-should-retry')
@@ -212,10 +213,11 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       const other = flavors.find((candidate) => candidate !== flavor)
       const key = randomUUID()
       const first = await decline(key)
-      const changed = await service.startApi({ IDEMPOTENCY_FLAVOR: other ?? '' })
+      const settings = { IDEMPOTENCY_FLAVOR: other ?? '' }
+      const changed = await startLimitedApiOn(service.databaseUrl, settings)
       const body = paymentBody({ payment_method: 'pm_card_chargeDeclined' })
       const replay = await postPayment(changed.url, tenant, body, { key })
-      changed.process.kill('SIGTERM')
+      await changed.stop()
       expect(first.status).toBe(402)
       expectReplay(replay, first)
     },
@@ -325,7 +327,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
 
     test('throws StripeRateLimitError for too many requests', async () => {
-      const limited = await service.startApi({
+      const limited = await startLimitedApiOn(service.databaseUrl, {
         RATE_LIMIT_READS: '1',
         RATE_LIMIT_WINDOW_SECONDS: '3600',
       })
@@ -335,7 +337,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       // Three requests, in case a window ends between them.
       const errors = await Promise.all([list(), list(), list()].map(thrownByIfAny))
 
-      limited.process.kill('SIGTERM')
+      await limited.stop()
       expect(errors.filter((error) => error !== undefined)[0]).toMatchObject({
         type: 'StripeRateLimitError',
         code: 'rate_limit',
@@ -344,9 +346,9 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
 
     test('throws StripeAPIError when the provider is unavailable', async () => {
       const amex = { payment_method: 'pm_card_amex' }
-      await service.control('POST', 'faults', { match: amex, fault: 'rate_limited', times: 10 })
+      await service.provider.addFault({ match: amex, fault: 'rate_limited', times: 10 })
       const error = await thrownBy(payBy({ ...visa, ...amex }))
-      await service.control('DELETE', 'faults')
+      await service.provider.control('DELETE', '/faults')
 
       expect(error).toMatchObject({ type: 'StripeAPIError', statusCode: 503 })
     })
@@ -355,19 +357,21 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       const key = randomUUID()
       const patient = stripeClientOf(service.apiUrl, tenant, 8)
       const requests = counting(patient)
-      service.worker.kill('SIGSTOP')
+      service.worker.pause()
       await postPayment(service.apiUrl, tenant, visa, {
         key,
         headers: { prefer: 'respond-async' },
       })
 
       // The second request proves that the first answer caused a retry.
-      patient.on('request', () => requests.count === 2 && service.worker.kill('SIGCONT'))
+      patient.on('request', () => requests.count === 2 && service.worker.resume())
       const payment = await payBy(visa, key, patient)
 
       expect(payment).toMatchObject({ object: 'payment', status: 'succeeded' })
       expect(requests.count).toBeGreaterThan(1)
-      expect(await service.executedFor(payment as unknown as { id: string })).toHaveLength(2)
+      const executed = await service.provider.executed()
+      const own = executed.filter(({ metadata }) => metadata['atomic_payment'] === payment.id)
+      expect(own).toHaveLength(2)
     })
 
     test('does not retry a decline', async () => {
