@@ -13,6 +13,7 @@ const config: KnipConfig = ({ production = false }) => ({
     'console/main.js!',
     'dev/break-it/page/main.js!',
     'test/dev/*/fixtures/*.ts',
+    'test/tracing/fixtures/*.ts',
     'test/operations/*/fixture.ts',
     // Loaded by Jest.
     'test/runner/{jest-globals,run-file}.ts',

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { showId } from '../../src/domain/resource-id.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
+import { startLimitedApiOn } from '../support/limited-api.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import {
@@ -21,6 +22,9 @@ const STRIPE_KEY = `sk_test_${randomUUID().replaceAll('-', '')}`
 /** The client's span id: the parent of our spans. */
 const CLIENT_SPAN = '00f067aa0ba902b7'
 
+const CALL_ATTEMPTS = 3
+const JOB_RETRY_LIMIT = 1
+
 let collector: Collector
 let service: OwnService
 let tenant: Tenant
@@ -33,6 +37,8 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_INSECURE: 'true',
     CHECK_INTERVAL_MS: '100',
     CHECK_DELAYS_SECONDS: '0.1,0.5,60',
+    CALL_ATTEMPTS: String(CALL_ATTEMPTS),
+    JOB_RETRY_LIMIT: String(JOB_RETRY_LIMIT),
     // Twenty payments at once are more than one worker takes.
     WORKER_CONCURRENCY: '4',
   })
@@ -180,7 +186,8 @@ describe('the trace of a payment', () => {
   })
 
   test('starts with the worker for a job without a traceparent', async () => {
-    const api = await service.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })
+    // In this process there is no SDK.
+    const api = await startLimitedApiOn(service.databaseUrl, { WAIT_SECONDS: '20' })
 
     const paid = await postPayment(api.url, tenant, paymentBody(), {
       headers: partOf(newTraceId()),
@@ -194,18 +201,13 @@ describe('the trace of a payment', () => {
     const spans = await collector.waitForTrace(run?.traceId ?? '', PAYMENT.length - 2)
     expect(paid.status).toBe(201)
     expect(drawTrace(spans, '')).toEqual(PAYMENT.slice(2).map((line) => line.slice(4)))
+    await api.stop()
   })
 
   test('is a separate trace for the resolution of an unknown outcome, with the same operation id', async () => {
-    const fault = { match: { path: '/v1/payment_intents' }, fault: 'nonsense_body' }
-    const worker = await service.startWorker({
-      CALL_ATTEMPTS: '1',
-      JOB_RETRY_LIMIT: '0',
-      PROVIDER_OUTAGE_SECONDS: '0',
-    })
-    await service.control('POST', 'faults', fault)
-    service.worker.kill('SIGTERM')
-    await service.worker.exited
+    const match = { method: 'POST', path: '/v1/payment_intents' }
+    const times = CALL_ATTEMPTS * (1 + JOB_RETRY_LIMIT)
+    await service.control('POST', 'faults', { match, fault: 'nonsense_body', times })
     const headers = { ...partOf(newTraceId()), prefer: 'respond-async' }
 
     await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
@@ -230,9 +232,6 @@ describe('the trace of a payment', () => {
       '      call authorized',
       '    phase started',
     ])
-    await service.startWorker()
-    worker.kill('SIGTERM')
-    expect(await worker.exited).toEqual({ code: 0, signal: null })
   })
 })
 
@@ -305,53 +304,35 @@ test('no span contains a secret of a client or an operator', async () => {
   ])
 })
 
-describe('a collector that', () => {
+test('a collector that does not answer, or is not there, keeps no request from its answer, and no process from its end', async () => {
   const sockets: Socket[] = []
   /** Accepts requests, and never answers. */
   const silent = createServer((socket) => void sockets.push(socket.resume().on('error', () => {})))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const settings = { SHUTDOWN_TIMEOUT_MS: '5000' }
+  const [api, worker] = await Promise.all([
+    service.startApi({ ...sendingTo(silentUrl), ...settings }),
+    service.startWorker({ ...sendingTo('http://127.0.0.1:1'), ...settings }),
+  ])
 
-  beforeAll(async () => {
-    silent.listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-  })
+  const answers = await Promise.all(Array.from({ length: 20 }, () => postPayment(api.url, tenant)))
+  const read = await get(api.url, tenant, '/v1/payments')
+  for (const process of [api.process, worker]) process.kill('SIGTERM')
+  // The exit code is different if it takes longer than SHUTDOWN_TIMEOUT_MS.
+  const ends = await Promise.all([api.process.exited, worker.exited])
+  for (const socket of sockets) socket.destroy()
+  silent.close()
 
-  afterAll(() => {
-    for (const socket of sockets) socket.destroy()
-    silent.close()
-  })
-
-  const urlOf = {
-    'is not there': () => 'http://127.0.0.1:1',
-    'does not answer': () => `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+  expect(read.status).toBe(200)
+  expect(ends).toEqual([
+    { code: 0, signal: null },
+    { code: 0, signal: null },
+  ])
+  for (const { lines } of [api.process, worker]) {
+    expect(lines.join('\n')).toMatch(/"msg":"(tracing|the last traces were not sent)"/)
+    expect(lines.filter((line) => !line.startsWith('{'))).toEqual([])
   }
-
-  test.each(['is not there', 'does not answer'] as const)(
-    '%s keeps no request from its answer, and no process from its end',
-    async (what) => {
-      const settings = { ...sendingTo(urlOf[what]()), SHUTDOWN_TIMEOUT_MS: '5000' }
-      const [api, worker] = await Promise.all([
-        service.startApi(settings),
-        service.startWorker(settings),
-      ])
-
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => postPayment(api.url, tenant)),
-      )
-      const read = await get(api.url, tenant, '/v1/payments')
-      for (const process of [api.process, worker]) process.kill('SIGTERM')
-      // The exit code is different if it takes longer than SHUTDOWN_TIMEOUT_MS.
-      const ends = await Promise.all([api.process.exited, worker.exited])
-
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
-      expect(read.status).toBe(200)
-      expect(ends).toEqual([
-        { code: 0, signal: null },
-        { code: 0, signal: null },
-      ])
-      for (const { lines } of [api.process, worker]) {
-        expect(lines.join('\n')).toMatch(/"msg":"(tracing|the last traces were not sent)"/)
-        expect(lines.filter((line) => !line.startsWith('{'))).toEqual([])
-      }
-    },
-  )
 })
