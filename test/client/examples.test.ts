@@ -2,31 +2,27 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { unwrap } from '../../client/errors.ts'
 import { getOrCreateKey } from '../../client/examples/stored-keys.ts'
-import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
-import { expectLedgerBalanced } from '../support/ledger.ts'
+import { createClient, newIdempotencyKey } from '../../client/index.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
-import { type Tenant } from '../support/service.ts'
+import type { Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
 import { executedForOrder, expectOneCharge } from './expect-one-charge.ts'
 import { until } from '../support/until.ts'
-import { ownService } from '../support/for-file.ts'
+import { service } from '../support/shared-service.ts'
 
-const service = ownService({ WEBHOOK_ALLOW_INSECURE: 'true' })
 let proxy: FaultyProxy
 let tenant: Tenant
-let client: Client
 let keysFolder: string
 let order: string
 
 beforeEach(async () => {
   proxy = await startFaultyProxy(service.apiUrl)
   tenant = await service.createTenant()
-  client = createClient({ baseUrl: service.apiUrl, apiKey: tenant.apiKey })
   keysFolder = await makeTemporaryFolder()
   order = `order/${randomUUID()}`
 })
@@ -34,20 +30,16 @@ beforeEach(async () => {
 afterEach(async () => {
   await service.control('DELETE', 'faults')
   await proxy.stop()
-  await expectLedgerBalanced(service.store)
 })
 
 /** Starts an example with these environment variables. */
+const startExample = (example: string, env: Record<string, string>) =>
+  startProcess(`client/examples/${example}.ts`, { env })
+
+/** Starts an example for the order of the test. */
 function run(example: string, settings: Record<string, string> = {}): ServiceProcess {
-  return startProcess(`client/examples/${example}.ts`, {
-    env: {
-      API_URL: proxy.url,
-      API_KEY: tenant.apiKey,
-      ORDER: order,
-      KEYS_FOLDER: keysFolder,
-      ...settings,
-    },
-  })
+  const ofTest = { API_URL: proxy.url, API_KEY: tenant.apiKey, ORDER: order }
+  return startExample(example, { ...ofTest, KEYS_FOLDER: keysFolder, ...settings })
 }
 
 async function storedKeys(): Promise<string[]> {
@@ -135,10 +127,10 @@ describe('pay-and-wait', () => {
 })
 
 test('pay-and-poll prints the processing payment at once, and the succeeded one later', async () => {
-  service.worker.kill('SIGSTOP')
+  const match = { path: '/v1/payment_intents' }
+  await service.control('POST', 'faults', { match, fault: 'hang_before' })
   const example = run('pay-and-poll')
   const accepted = await example.waitForLine((line) => line.startsWith('pay_'))
-  service.worker.kill('SIGCONT')
 
   expect(await example.exited).toEqual({ code: 0, signal: null })
 
@@ -148,6 +140,7 @@ test('pay-and-poll prints the processing payment at once, and the succeeded one 
 })
 
 describe('receive-webhook', () => {
+  let merchant: Tenant
   let secret: string
   let receiver: ServiceProcess
   /**
@@ -156,51 +149,52 @@ describe('receive-webhook', () => {
    */
   let endpoint: FaultyProxy
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     endpoint = await startFaultyProxy()
+    merchant = await service.createTenant()
+    const client = createClient({ baseUrl: service.apiUrl, apiKey: merchant.apiKey })
     const created = await client.POST('/v1/webhook-endpoints', {
       idempotencyKey: newIdempotencyKey(),
       body: { url: `${endpoint.url}/webhooks`, event_types: ['payment.succeeded'] },
     })
     secret = unwrap(created).secret
-    receiver = run('receive-webhook', { WEBHOOK_SECRET: secret, PORT: '0' })
+    receiver = startExample('receive-webhook', { WEBHOOK_SECRET: secret, PORT: '0' })
     const line = await receiver.waitForLine((candidate) => candidate.startsWith('listening'))
     endpoint.target = `http://127.0.0.1:${line.split(' ').at(-1) ?? ''}`
   })
 
-  afterEach(async () => {
+  afterAll(async () => {
     receiver.kill('SIGTERM')
     await receiver.exited
     await endpoint.stop()
   })
 
-  const body = JSON.stringify({
-    id: 'evt_1',
-    type: 'payment.succeeded',
-    data: { object: { id: 'pay_1' } },
-  })
+  const idOf = (body: string) => String(JSON.parse(body).id)
+  const bodyOf = (id: string) =>
+    JSON.stringify({ id, type: 'payment.succeeded', data: { object: { id: 'pay_1' } } })
 
   /** Sends a message as the service does, and returns the status of the answer. */
   async function send(
     sentAt: Date,
     signingSecret: string,
-    sent = body,
-    signed = body,
+    sent: string,
+    signed = sent,
   ): Promise<number> {
     const headers = {
-      'webhook-id': 'evt_1',
+      'webhook-id': idOf(sent),
       'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
-      'webhook-signature': new Webhook(signingSecret).sign('evt_1', sentAt, signed),
+      'webhook-signature': new Webhook(signingSecret).sign(idOf(sent), sentAt, signed),
     }
     const { status } = await fetch(endpoint.url, { method: 'POST', headers, body: sent })
     return status
   }
 
-  /** The lines of the events that the receiver accepted. */
-  const acceptedEvents = () => receiver.lines.filter((line) => line.startsWith('evt_'))
+  /** The lines of the events with such ids that the receiver accepted. */
+  const acceptedEvents = (prefix: string) =>
+    receiver.lines.filter((line) => line.startsWith(`${prefix}_`))
 
   test('accepts an event of the service', async () => {
-    const paying = run('pay-and-wait')
+    const paying = run('pay-and-wait', { API_KEY: merchant.apiKey })
     await paying.exited
     const [id = ''] = paying.lines[0]?.split(' ') ?? []
 
@@ -211,11 +205,12 @@ describe('receive-webhook', () => {
 
   test('handles an event once when it arrives twice', async () => {
     const now = new Date()
+    const body = bodyOf('twice_1')
 
-    expect([await send(now, secret), await send(now, secret)]).toEqual([204, 204])
+    expect([await send(now, secret, body), await send(now, secret, body)]).toEqual([204, 204])
 
-    await receiver.waitForLine((line) => line.startsWith('evt_1 '))
-    expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
+    await receiver.waitForLine((line) => line.startsWith('twice_1 '))
+    expect(acceptedEvents('twice')).toEqual(['twice_1 payment.succeeded pay_1'])
   })
 
   test('says what a merchant does about an event that comes late', async () => {
@@ -232,12 +227,12 @@ describe('receive-webhook', () => {
     ]
     for (const [index, [type, fields]] of events.entries()) {
       const object = { id: 'x_1', ...fields }
-      const event = JSON.stringify({ id: `evt_${index}`, type, data: { object } })
-      expect(await send(new Date(), secret, event, event)).toBe(204)
+      const event = JSON.stringify({ id: `late_${index}`, type, data: { object } })
+      expect(await send(new Date(), secret, event)).toBe(204)
     }
 
     await receiver.waitForLine((line) => line.includes(' dispute.closed '))
-    const tasks = acceptedEvents().map((line) => line.replace(/^evt_\S+ /, ''))
+    const tasks = acceptedEvents('late').map((line) => line.replace(/^late_\S+ /, ''))
     expect(tasks).toEqual([
       'refund.failed x_1: the money of x_1 is back in the balance: refund again, or pay the customer otherwise',
       'refund.failed x_1: send the request of x_1 again, with its key',
@@ -253,21 +248,22 @@ describe('receive-webhook', () => {
 
   test('returns 400 for an event that is forged, altered, unsigned, too old or in the future', async () => {
     const now = Date.now()
+    const body = bodyOf('wrong_1')
     const forged = `whsec_${Buffer.from(randomUUID()).toString('base64')}`
     const unsigned = await fetch(endpoint.url, { method: 'POST', body })
 
     const statuses = [
-      await send(new Date(now), forged),
-      await send(new Date(now), secret, body.replace('pay_1', 'pay_2')),
+      await send(new Date(now), forged, body),
+      await send(new Date(now), secret, body.replace('pay_1', 'pay_2'), body),
       unsigned.status,
-      await send(new Date(now - 6 * 60_000), secret),
-      await send(new Date(now + 6 * 60_000), secret),
+      await send(new Date(now - 6 * 60_000), secret, body),
+      await send(new Date(now + 6 * 60_000), secret, body),
     ]
 
     expect(statuses).toEqual([400, 400, 400, 400, 400])
-    expect(await send(new Date(), secret)).toBe(204)
-    await receiver.waitForLine((line) => line.startsWith('evt_1 '))
-    expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
+    expect(await send(new Date(), secret, body)).toBe(204)
+    await receiver.waitForLine((line) => line.startsWith('wrong_1 '))
+    expect(acceptedEvents('wrong')).toEqual(['wrong_1 payment.succeeded pay_1'])
   })
 
   test('without WEBHOOK_SECRET, says what to set', async () => {
