@@ -225,10 +225,15 @@ function spellings(secret: string): string[] {
   ]
 }
 
-function secretsIn(text: string): string[] {
-  return [...secretsByName]
-    .filter(([, secret]) => spellings(secret).some((spelling) => text.includes(spelling)))
-    .map(([name]) => name)
+/** Returns a search for the secrets so far, which names those that are in a text. */
+function searchForSecrets(): (text: string) => string[] {
+  const searched = [...secretsByName].map(
+    ([name, secret]) => [name, [...new Set(spellings(secret))]] as const,
+  )
+  return (text) =>
+    searched
+      .filter(([, own]) => own.some((spelling) => text.includes(spelling)))
+      .map(([name]) => name)
 }
 
 test('no secret that passes through a route is in a log, a job or a table', async () => {
@@ -242,13 +247,16 @@ test('no secret that passes through a route is in a log, a job or a table', asyn
       if (served === undefined) continue
       const own = served.access === 'admin' ? ADMIN_KEY : tenant.apiKey
       const invalidKey = `Bearer ${[...secretsByName.values()].join('')}`
-      faults.push(...(await plantIn(method, path, `Bearer ${own}`)))
+      // Only a POST has a body. The rest of a request is logged alike for each route.
+      const most = method === 'POST' ? Infinity : FEW
+      faults.push(...(await plantIn(method, path, `Bearer ${own}`, most)))
       // Nothing of it is read but its path and its headers.
       faults.push(...(await plantIn(method, path, invalidKey, FEW)))
     }
   }
   await runOperationsWithSecrets()
 
+  const secretsIn = searchForSecrets()
   const rows: string[] = []
   let valuesSearched = 0
   for await (const { table, row } of everyRow()) {
