@@ -10,8 +10,8 @@ export interface RunningProvider {
   control<Body>(method: string, route: string, body?: object): Promise<Body>
   executed(): Promise<ExecutedEntry[]>
   addFault(rule: object): Promise<void>
-  /** Resolves when the only rule has injected its fault. */
-  waitForFault(): Promise<void>
+  /** Resolves when a rule, by default the first one, has injected its fault. */
+  waitForFault(rule?: number): Promise<void>
   close: () => Promise<void>
 }
 
@@ -49,10 +49,10 @@ export function connect(port: number): Omit<RunningProvider, 'close'> {
     control,
     executed: async () => (await control<{ data: ExecutedEntry[] }>('GET', '/executed')).data,
     addFault: async (rule) => void (await control('POST', '/faults', rule)),
-    waitForFault: async () => {
+    waitForFault: async (rule = 0) => {
       await until(async () => {
         const rules = await control<{ data: { struck: number }[] }>('GET', '/faults')
-        return (rules.data[0]?.struck ?? 0) > 0
+        return (rules.data[rule]?.struck ?? 0) > 0
       })
     },
   }
