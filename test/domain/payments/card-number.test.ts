@@ -118,30 +118,19 @@ describe('containsCardNumber', () => {
 
   const HEX = '0123456789abcdef'
   const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-  const EPOCH_MS = 1_795_000_000_000
-  const TEN_YEARS_MS = 315_360_000_000
   const random = seededRandom(2)
   function uuid(): string {
     return randomText(random, 32, HEX).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
   }
-  function epochMs(): string {
-    return String(EPOCH_MS + random(1_000_000) * (TEN_YEARS_MS / 1_000_000))
-  }
 
+  // Other identifiers: ../../docs/card-number-rates.test.ts.
   test.each([
-    ['UUIDs', uuid],
     ['prefixed UUIDs', () => `stripe-node-retry-${uuid()}`],
     ['ULIDs', () => `01${randomText(random, 24, CROCKFORD)}`],
     ['payment ids', () => showPaymentId(uuid())],
     ['24 hex digits', () => randomText(random, 24, HEX)],
-    ['32 hex digits', () => randomText(random, 32, HEX)],
-    ['64 hex digits', () => randomText(random, 64, HEX)],
-    ['32 to 128 hex digits', () => randomText(random, 32 + random(97), HEX)],
-    ['milliseconds since 1970', epochMs],
-    ['microseconds since 1970', () => `${epochMs()}${randomText(random, 3, '0123456789')}`],
-    ['nanoseconds since 1970', () => `${epochMs()}${randomText(random, 6, '0123456789')}`],
-  ])('finds none in 20,000 %s', (_, make) => {
-    const refused = Array.from({ length: 20_000 }, make).filter(containsCardNumber)
+  ])('finds none in 2,000 %s', (_, make) => {
+    const refused = Array.from({ length: 2_000 }, make).filter(containsCardNumber)
 
     expect(refused).toEqual([])
   })
