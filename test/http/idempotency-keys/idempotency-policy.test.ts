@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment, read } from '../../support/client.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 
 const PATH = '/.well-known/idempotency-policy'
@@ -54,7 +55,7 @@ describe('the policy', () => {
   })
 
   test('follows the settings', async () => {
-    const { url, process } = await service.startApi({
+    const api = await startLimitedApiOn(service.databaseUrl, {
       IDEMPOTENCY_FLAVOR: 'stripe',
       EXPIRED_KEYS: 'gone',
       KEY_RETENTION_SECONDS: '172800',
@@ -63,8 +64,8 @@ describe('the policy', () => {
       RATE_LIMIT_WINDOW_SECONDS: '3',
     })
 
-    const { json } = await policyAt(url)
-    process.kill('SIGTERM')
+    const { json } = await policyAt(api.url)
+    await api.stop()
 
     expect(json).toMatchObject({
       flavor: 'stripe',

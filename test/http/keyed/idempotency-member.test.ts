@@ -2,7 +2,7 @@
 // and that it is never stored.
 import { randomUUID } from 'node:crypto'
 import type { Request } from 'express'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { addIdempotencyMember } from '../../../src/http/keyed/idempotency-member.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
@@ -10,7 +10,8 @@ import { problemResponse } from '../../../src/domain/operations/stored-response.
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { claimOrThrow, failed, giveBack, unknown } from '../../db/reservations.ts'
 import { paymentBody, post, postPayment, remove, type ApiResponse } from '../../support/client.ts'
-import { limitedApi } from '../../support/for-file.ts'
+import { forFile, limitedApi } from '../../support/for-file.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
 import { finishIfOwner } from '../../support/record-phase.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem, makePayment } from '../payments.ts'
@@ -18,14 +19,12 @@ import { expectProblem, makePayment } from '../payments.ts'
 const PREFER = 'return=representation-with-idempotency'
 const ALWAYS = { WEBHOOK_ALLOW_INSECURE: 'true', IDEMPOTENCY_MEMBER: 'always' }
 
-/** An API of the same service with IDEMPOTENCY_MEMBER=always. */
-let alwaysUrl: string
+/** An API of the same service. */
+const always = forFile(() =>
+  startLimitedApiOn(service.databaseUrl, { ...ALWAYS, WAIT_SECONDS: '20' }),
+)
 /** One without a worker. */
 const api = limitedApi(ALWAYS)
-
-beforeAll(async () => {
-  alwaysUrl = (await service.startApi(ALWAYS)).url
-})
 
 function expectMember(
   answer: ApiResponse,
@@ -68,7 +67,7 @@ describe.each([
 ])('%s', (_who, applied) => {
   const send = (path: string, body: unknown, key: string = randomUUID()) =>
     applied === null
-      ? post(alwaysUrl, tenant, path, body, { key })
+      ? post(always.url, tenant, path, body, { key })
       : post(service.apiUrl, tenant, path, body, { key, headers: { prefer: applied } })
 
   test.each(kinds)('reads it in %s, and in its replay', async (_, makePath, body, status) => {
@@ -108,9 +107,9 @@ test('a client reads it in a 202 as well, beside the other preferences', async (
 })
 
 test('a client reads it in the answer to a DELETE', async () => {
-  const { json } = await post(alwaysUrl, tenant, '/v1/webhook-endpoints', kinds[3]?.[2])
+  const { json } = await post(always.url, tenant, '/v1/webhook-endpoints', kinds[3]?.[2])
 
-  const removed = await remove(alwaysUrl, tenant, `/v1/webhook-endpoints/${String(json['id'])}`)
+  const removed = await remove(always.url, tenant, `/v1/webhook-endpoints/${String(json['id'])}`)
 
   expect(removed.json).toMatchObject({ deleted: true, idempotency: { replayed: false } })
 })

@@ -1,18 +1,18 @@
 // Which retries get the answer of a key, over HTTP: those that ask for the same in other words, and
 // those that a process of another version serves in the middle of a deployment.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { fingerprintRequest } from '../../../src/domain/idempotency/fingerprint.ts'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
 import { executedKinds, expectProblem, expectReplay, makePayment } from '../payments.ts'
+import { forFile } from '../../support/for-file.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 
-/** Another API process, which has not served the keys before. */
-let otherUrl: string
-
-beforeAll(async () => {
-  otherUrl = (await service.startApi({})).url
-})
+/** Another API, which has not served the keys before. */
+const otherApi = forFile(() =>
+  startLimitedApiOn(service.databaseUrl, { WEBHOOK_ALLOW_INSECURE: 'true', WAIT_SECONDS: '20' }),
+)
 
 const CHARGED = ['payment_intent.create', 'payment_intent.capture']
 
@@ -52,7 +52,7 @@ describe('a retry that spells out a default', () => {
     const first = await post(service.apiUrl, tenant, path, body, { key })
 
     expect([200, 201]).toContain(first.status)
-    for (const url of [service.apiUrl, otherUrl]) {
+    for (const url of [service.apiUrl, otherApi.url]) {
       expectReplay(await post(url, tenant, path, retried, { key }), first)
     }
   })
@@ -61,7 +61,7 @@ describe('a retry that spells out a default', () => {
     const key = randomUUID()
     await postPayment(service.apiUrl, tenant, paymentBody(), { key })
 
-    for (const url of [service.apiUrl, otherUrl]) {
+    for (const url of [service.apiUrl, otherApi.url]) {
       const body = paymentBody({ capture_method: 'automatic', description: 'another' })
       expectProblem(await postPayment(url, tenant, body, { key }), 'idempotency-key-reused')
     }
@@ -83,7 +83,7 @@ describe('in the middle of a deployment', () => {
     const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
     await makeOlder(key)
 
-    for (const url of [service.apiUrl, otherUrl]) {
+    for (const url of [service.apiUrl, otherApi.url]) {
       expectReplay(await postPayment(url, tenant, paymentBody(), { key }), first)
       const other = paymentBody({ amount: 2000 })
       expectProblem(await postPayment(url, tenant, other, { key }), 'idempotency-key-reused')
@@ -135,12 +135,12 @@ describe('in the middle of a deployment', () => {
       where tenant_id = ${tenant.id} and key = ${key}
     `
 
-    for (const url of [service.apiUrl, otherUrl]) {
+    for (const url of [service.apiUrl, otherApi.url]) {
       expectReplay(await postPayment(url, tenant, earlier, { key }), first)
     }
     // Under an unused key, or a key of another request, it is refused like any other.
     const others = { ...earlier, amount: 2000 }
-    expectProblem(await postPayment(otherUrl, tenant, others, { key }), 'unknown-field')
-    expectProblem(await postPayment(otherUrl, tenant, earlier), 'unknown-field')
+    expectProblem(await postPayment(otherApi.url, tenant, others, { key }), 'unknown-field')
+    expectProblem(await postPayment(otherApi.url, tenant, earlier), 'unknown-field')
   })
 })

@@ -5,6 +5,7 @@ import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { until } from '../../support/until.ts'
 import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
+import { startLimitedApiOn } from '../../support/limited-api.ts'
 
 const service = ownService({
   ...ONE_TRY,
@@ -143,7 +144,7 @@ test('a job out of retries becomes a dead letter', async () => {
 
 test('a client that disconnects and retries on another API process gets the result', async () => {
   const key = randomUUID()
-  const other = await service.startApi()
+  const other = await startLimitedApiOn(service.databaseUrl, { WAIT_SECONDS: '20' })
   service.worker.kill('SIGSTOP')
   const leaving = new AbortController()
   const abandoned = postPayment(service.apiUrl, tenant, paymentBody(), {
@@ -158,6 +159,7 @@ test('a client that disconnects and retries on another API process gets the resu
     key,
     headers: { prefer: 'wait=20' },
   })
+  await other.stop()
 
   expect(final.status).toBe(201)
   expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
