@@ -1,7 +1,7 @@
 // Fills the database as years of operation would, by set-based SQL: completed keys with their
 // payments, tombstones of earlier keys, completed jobs and a few hundred unfinished operations.
 import type { Sql } from '../src/db/connection/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../src/db/queue/queues.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../src/db/queue/jobs.ts'
 import { inTransaction } from '../src/db/connection/transaction.ts'
 import type { BenchTenant } from './stack.ts'
 

@@ -11,7 +11,7 @@ import {
   RECONCILIATIONS_QUEUE,
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../src/db/queue/queues.ts'
+} from '../src/db/queue/jobs.ts'
 import type { FetchedJob, SharedQueue } from '../src/db/queue/turns.ts'
 import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'

@@ -3,7 +3,7 @@
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
-import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queue/queues.ts'
+import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queue/jobs.ts'
 import { endStalledSessions } from '../src/db/connection/stalled-sessions.ts'
 import { resolveDue } from '../src/recovery/outcome-resolver.ts'
 import { prune } from '../src/recovery/prune.ts'

@@ -3,7 +3,7 @@
 // operator.
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
-import type { ProviderEventJob } from '../src/db/queue/queues.ts'
+import type { ProviderEventJob } from '../src/db/queue/jobs.ts'
 import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { applyProviderEvent } from '../src/operations/apply-provider-event.ts'
 import type { WorkerParts } from './worker-parts.ts'

@@ -2,7 +2,7 @@
 // findings so far are kept.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
-import type { ReconciliationJob } from '../src/db/queue/queues.ts'
+import type { ReconciliationJob } from '../src/db/queue/jobs.ts'
 import { inService } from '../src/db/connection/transaction.ts'
 import {
   BY_SCHEDULE,

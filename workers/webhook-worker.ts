@@ -2,8 +2,7 @@
 // attempt has its own job, so a job fails only when its attempt was not recorded.
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
-import type { WebhookJob } from '../src/db/queue/queues.ts'
-import { mayBecomeVisible } from '../src/db/queue/jobs.ts'
+import { mayBecomeVisible, type WebhookJob } from '../src/db/queue/jobs.ts'
 import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
 import { deliverWebhook, type WebhookParts } from '../src/webhooks/deliver-webhook.ts'

@@ -14,7 +14,7 @@ import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.t
 import { findPayment } from '../../src/db/payments/payments.ts'
 import type { PhaseRecord } from '../../src/db/operations/phase-records.ts'
 import { recordEach } from '../../src/db/operations/record-phases.ts'
-import { OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
+import { OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { fetchInTurn } from '../../src/db/queue/turns.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'

@@ -2,7 +2,7 @@
 // state that a service reaches after days: as many rows are deleted as created. The settings allow
 // no less than a day.
 import type { Sql } from '../../src/db/connection/client.ts'
-import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
 
 const SECONDS_MIN = 10
 const SECONDS_MAX = 90

@@ -2,7 +2,7 @@
 // the age of the oldest work, and the latency since the previous sample.
 import { readFile } from 'node:fs/promises'
 import type { Sql } from '../../src/db/connection/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { cpuMsOf, readMachineBusy } from '../cpu.ts'
 import { spreadOf } from '../spread.ts'
 import { trafficKinds, type TrafficReport, type TrafficKind } from './traffic.ts'

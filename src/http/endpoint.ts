@@ -160,3 +160,10 @@ export function withinStoreTimeout<Value>(
 ): Promise<Value> {
   return withinMs(settings.STORE_TIMEOUT_MS, statement)
 }
+
+const BEARER = /^Bearer +([^ ]+)$/i
+
+/** Returns the bearer token; undefined when the header is repeated or has another form. */
+export function readBearer(lines: readonly string[]): string | undefined {
+  return lines.length === 1 ? BEARER.exec(lines[0] ?? '')?.[1] : undefined
+}

@@ -15,7 +15,7 @@ import {
   RECONCILIATIONS_DEAD_LETTERS,
   REMINDERS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
-} from '../db/queue/queues.ts'
+} from '../db/queue/jobs.ts'
 import { findDelivery, redeliverIfEnabled } from '../db/webhooks/webhook-deliveries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { resumeOperation } from './resume-operation.ts'

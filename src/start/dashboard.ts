@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboard/handler'
 import { ConfigError, readConfig, type Config } from '../config.ts'
 import { openRelay } from '../db/connection/relay.ts'
-import { JOB_SCHEMA } from '../db/queue/queues.ts'
+import { JOB_SCHEMA } from '../db/queue/jobs.ts'
 import { findDatabaseUrl } from './stack-database-url.ts'
 import { announceReady, runProcess, stopOnSignal } from '../process.ts'
 

@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
-import type { WebhookJob } from '../db/queue/queues.ts'
+import type { WebhookJob } from '../db/queue/jobs.ts'
 import { claimTestIfHalfOpen } from '../db/webhooks/webhook-endpoints.ts'
 import {
   failIfDue,

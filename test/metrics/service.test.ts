@@ -2,7 +2,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
-import { MAINTENANCE_QUEUE, WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
+import { MAINTENANCE_QUEUE, WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/jobs.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'

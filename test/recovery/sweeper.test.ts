@@ -1,7 +1,7 @@
 // Tests that the sweeper finds operations without a live worker, and resumes each exactly once,
 // without a provider call of its own.
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
+import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/jobs.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { operations } from '../../src/operations/index.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'

@@ -3,7 +3,7 @@
 // of creation would exceed each bound by far.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
-import { PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../../src/db/queue/queues.ts'
+import { PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 import { eventAbout, type Named } from '../operations/follow-payment/provider-events.ts'
 import { post, postPayment, paymentBody } from '../support/client.ts'

@@ -6,13 +6,13 @@ import { SERVICE_ROLE } from '../../src/config.ts'
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import { inService } from '../../src/db/connection/transaction.ts'
 import { openJobStore, type JobStore } from '../../src/db/queue/job-store.ts'
-import { addJobs } from '../../src/db/queue/jobs.ts'
 import {
+  addJobs,
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../../src/db/queue/queues.ts'
+} from '../../src/db/queue/jobs.ts'
 import { laneOf, type FetchedJob } from '../../src/db/queue/turns.ts'
 import { startSharedWorkers, type SharedQueueWorker } from '../../workers/shared-queues.ts'
 import type { SharedJobHandler } from '../../workers/jobs.ts'

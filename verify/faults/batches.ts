@@ -2,7 +2,7 @@
 // they share transactions. Faults at the second statement of a name strike several members.
 import type { Transaction } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './case.ts'
 import { PAYMENT } from './contests.ts'

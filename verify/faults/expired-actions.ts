@@ -3,7 +3,7 @@
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { requeueProviderEventUnlessApplied } from '../../src/db/queue/dead-letters.ts'
-import { PROVIDER_EVENTS_QUEUE } from '../../src/db/queue/queues.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../../src/db/queue/jobs.ts'
 import {
   findPayment,
   forgetReminders,

@@ -2,7 +2,7 @@
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import { RECONCILIATIONS_QUEUE } from '../../src/db/queue/queues.ts'
+import { RECONCILIATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import { RECOVERY_LIMIT_MS, type Merchant } from './merchant.ts'
 import { poll } from './poll.ts'

@@ -2,7 +2,7 @@
 // database. The rate limits are so high that no run reaches them.
 import { randomBytes } from 'node:crypto'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
-import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { ServiceLog, type Role } from './service-log.ts'
 

@@ -9,9 +9,10 @@ import * as ledgerMovements from '../../src/db/ledger/ledger-movements.ts'
 import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
+import * as lists from '../../src/db/payments/lists.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import * as refunds from '../../src/db/payments/refunds.ts'
-import { REMINDERS_QUEUE } from '../../src/db/queue/queues.ts'
+import { REMINDERS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
@@ -98,7 +99,7 @@ export const ledgerExamples: readonly Example[] = [
 
 export const paymentExamples: readonly Example[] = [
   example(payments.findPayment, [ID, ID]),
-  example(payments.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
+  example(lists.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
   example(payments.findUserOfReference, [
     { tenantId: ID, kind: 'payment', reference: 'order-1042' },
   ]),
@@ -121,7 +122,7 @@ export const paymentExamples: readonly Example[] = [
   example(payments.resumePayment, [payment, KEY], [[], [paymentRow], ...WITH_DELIVERY]),
   example(refunds.findRefund, [ID, ID]),
   example(refunds.findUnreturned, [payment], [[{ leftMinor: 0, isRefunding: false }]]),
-  example(refunds.listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
+  example(lists.listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
   example(
     refunds.changeRefund,
     [refund, { status: 'unknown' }, KEY],
@@ -140,7 +141,7 @@ export const disputeExamples: readonly Example[] = [
   example(disputes.updateDispute, [changedDispute], [[disputeRow]]),
   example(disputes.findDispute, [ID, ID]),
   example(disputes.findDisputeOfObject, [ID, 'du_1']),
-  example(disputes.listDisputes, [ID, { paymentId: ID, status: 'needs_response' }, PAGE]),
+  example(lists.listDisputes, [ID, { paymentId: ID, status: 'needs_response' }, PAGE]),
 ]
 
 const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }

@@ -5,8 +5,7 @@ import { isDistributed } from '../../src/db/migrations/distribution.ts'
 import { readOwnerRights } from '../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
 import * as deadLetters from '../../src/db/queue/dead-letters.ts'
-import * as queues from '../../src/db/queue/queues.ts'
-import { addJobs, forbidRetries } from '../../src/db/queue/jobs.ts'
+import * as jobs from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
 import * as comparedRecords from '../../src/db/reconciliation/compared-records.ts'
 import * as findings from '../../src/db/reconciliation/findings.ts'
@@ -42,26 +41,26 @@ export const migrationExamples: readonly Example[] = [
 ]
 
 export const queueExamples: readonly Example[] = [
-  example(addJobs, [queues.PROVIDER_EVENTS_QUEUE, [{ data: {} }]]),
+  example(jobs.addJobs, [jobs.PROVIDER_EVENTS_QUEUE, [{ data: {} }]]),
   example(
     deadLetters.listDeadLetters,
     [undefined, PAGE],
     [[{ id: ID, created_on: NOW.toISOString() }]],
   ),
-  example(deadLetters.findOldestDeadLetters, [queues.OPERATIONS_DEAD_LETTERS, LIMIT]),
-  example(deadLetters.takeDeadLetterIfThere, [queues.OPERATIONS_DEAD_LETTERS, ID]),
+  example(deadLetters.findOldestDeadLetters, [jobs.OPERATIONS_DEAD_LETTERS, LIMIT]),
+  example(deadLetters.takeDeadLetterIfThere, [jobs.OPERATIONS_DEAD_LETTERS, ID]),
   example(
     deadLetters.requeueProviderEventUnlessApplied,
-    [{ provider: PROVIDER, id: ID }, queues.PROVIDER_EVENTS_QUEUE],
+    [{ provider: PROVIDER, id: ID }, jobs.PROVIDER_EVENTS_QUEUE],
     [[{ tenantId: ID }]],
   ),
   example(deadLetters.requeueRunUnlessCompleted, [ID], [[{}]]),
   example(createTurnsIndex, []),
   example(fetchInTurn, [
-    queues.OPERATIONS_QUEUE,
+    jobs.OPERATIONS_QUEUE,
     { after: { tenant: '', endpoint: '' }, places: 20, perLane: 20, fullLanes: [] },
   ]),
-  example(forbidRetries, [queues.OPERATIONS_QUEUE, [{ id: ID }]]),
+  example(jobs.forbidRetries, [jobs.OPERATIONS_QUEUE, [{ id: ID }]]),
 ]
 
 const RETENTION = {

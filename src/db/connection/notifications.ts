@@ -3,7 +3,7 @@
 // every receiver also polls.
 import { createHash } from 'node:crypto'
 import type { Sql, Transaction } from './client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/jobs.ts'
 
 /** Announces idle operations; the payload is their ids, separated by commas. */
 export const IDLE_CHANNEL = 'operations_settled'

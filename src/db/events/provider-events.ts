@@ -13,8 +13,14 @@ import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { objectOf, rowsOf } from '../connection/rows.ts'
 import { asService, asTenant, inService, inTenant } from '../connection/transaction.ts'
-import { addJobs, providerEventJob, type EventOfJob } from '../queue/jobs.ts'
-import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
+import {
+  addJobs,
+  providerEventJob,
+  type EventOfJob,
+  JOB_SCHEMA,
+  PROVIDER_EVENTS_QUEUE,
+  REMINDERS_QUEUE,
+} from '../queue/jobs.ts'
 import type { providerEvents } from '../schema/provider-events.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import { writePaymentEvents } from './write-events.ts'

@@ -1,15 +1,13 @@
 // Writes events with their deliveries and the jobs of these, in the transaction that writes what they
 // announce: neither a change nor its event exists alone.
 import { randomUUID } from 'node:crypto'
-import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
-import { isInternalKey } from '../../domain/events/provider-event.ts'
-import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
+import { type AnnouncedEvent, EVERY_EVENT } from '../../domain/events/event-types.ts'
+import { isInternalKey } from '../../domain/idempotency/idempotency-key.ts'
 import type { Transaction } from '../connection/client.ts'
 import { nextId } from '../connection/ids.ts'
 import { rowsOf, type NewRow } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
-import { addJobs } from '../queue/jobs.ts'
-import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
+import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import type { events } from '../schema/events.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'

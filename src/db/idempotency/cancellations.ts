@@ -14,7 +14,7 @@ import type {
 import type { Sql, Transaction } from '../connection/client.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
-import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../queue/jobs.ts'
 import { completedWith, isWithoutEffect } from './key-expiry.ts'
 
 /**

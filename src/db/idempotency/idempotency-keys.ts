@@ -12,8 +12,13 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
 import { isOfTenant } from '../operations/fence.ts'
-import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
+import {
+  addOperationJobs,
+  queuedColumns,
+  type QueuedOperation,
+  JOB_SCHEMA,
+  OPERATIONS_QUEUE,
+} from '../queue/jobs.ts'
 import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import {

@@ -2,7 +2,7 @@
 // migration does. With a managed database it is no superuser, and often may not create roles.
 import { ConfigError } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
-import { JOB_SCHEMA } from '../queue/queues.ts'
+import { JOB_SCHEMA } from '../queue/jobs.ts'
 
 interface OwnerRights {
   readonly user: string

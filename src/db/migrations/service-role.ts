@@ -2,7 +2,7 @@
 // rights are granted again after every migration, so that they cover new tables of ours and of
 // pg-boss.
 import type { Sql } from '../connection/client.ts'
-import { JOB_SCHEMA } from '../queue/queues.ts'
+import { JOB_SCHEMA } from '../queue/jobs.ts'
 
 /** Tables whose rows the service may not change, except as said below. */
 const READ_ONLY = ['tenants', 'api_keys', 'retention_periods']

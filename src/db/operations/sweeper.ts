@@ -5,10 +5,17 @@ import { randomUUID } from 'node:crypto'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asService, inService, together } from '../connection/transaction.ts'
-import { addJobs, addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
+import {
+  addJobs,
+  addOperationJobs,
+  queuedColumns,
+  type QueuedOperation,
+  JOB_SCHEMA,
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+} from '../queue/jobs.ts'
 import { nextCheckAt, readUnknownFor } from './leases.ts'
 import { readOperation, type OperationRow } from './operation-rows.ts'
-import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/queues.ts'
 
 /** A recovery point of an operation. */
 export interface PhaseName {

@@ -2,7 +2,7 @@
 // long. They are a few rows of partial indexes, however many completed keys exist.
 import type { Sql, Transaction } from '../connection/client.ts'
 import { withinMs } from '../connection/deadline.ts'
-import { JOB_SCHEMA } from '../queue/queues.ts'
+import { JOB_SCHEMA } from '../queue/jobs.ts'
 import { inService, together } from '../connection/transaction.ts'
 
 export interface HealthFigures {

@@ -12,7 +12,6 @@ import { asTenant, inTenant } from '../connection/transaction.ts'
 import type { NewEvent } from '../events/write-events.ts'
 import { byIntent, unchanged, type Intent, type WriteResources } from '../idempotency/intent.ts'
 import { StaleResourceError } from './payments.ts'
-import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import type { disputes } from '../schema/disputes.ts'
 import type { RowOf } from '../schema/row-of.ts'
 
@@ -122,28 +121,6 @@ export async function findDisputeOfObject(
     where tenant_id = ${tenantId} and provider_dispute_id = ${providerDisputeId}
   `
   return row && disputeFromRow(row)
-}
-
-/** An absent filter matches every dispute. */
-export interface DisputeFilters {
-  readonly paymentId?: string | undefined
-  readonly status?: string | undefined
-}
-
-/** Lists a tenant's disputes, newest first. Undefined when none has the cursor's id. */
-export async function listDisputes(
-  sql: Sql,
-  tenantId: string,
-  { paymentId, status }: DisputeFilters,
-  request: PageRequest,
-): Promise<Page<Dispute> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`from disputes where tenant_id = ${tenantId}`,
-    filters: matching(sql, { payment_id: paymentId, status }),
-    fromRow: disputeFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
 }
 
 /**

@@ -10,7 +10,7 @@ import { ofEachTenant } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import { writePaymentEvents } from '../events/write-events.ts'
-import { REMINDERS_QUEUE } from '../queue/queues.ts'
+import { REMINDERS_QUEUE } from '../queue/jobs.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 
 /** An operation that works on the payment may end the hold itself. */

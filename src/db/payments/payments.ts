@@ -15,7 +15,6 @@ import {
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
@@ -181,24 +180,6 @@ export async function findPayment(
     where tenant_id = ${tenantId} and id = ${id}
   `
   return row && paymentFromRow(row)
-}
-
-/**
- * Lists a tenant's payments, or those with one reference, newest first. Undefined when none has the
- * cursor's id.
- */
-export async function listPayments(
-  sql: Sql,
-  tenantId: string,
-  { reference }: { readonly reference?: string | undefined },
-  request: PageRequest,
-): Promise<Page<Payment> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`from payments where tenant_id = ${tenantId} ${matching(sql, { reference })}`,
-    fromRow: paymentFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
 }
 
 /** A reference, of a payment or of a refund: the two do not share theirs. */

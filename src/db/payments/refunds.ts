@@ -12,7 +12,6 @@ import {
 } from '../../domain/payments/refund.ts'
 import { waitingRefundStatuses } from '../../domain/payments/refund-standing.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { rowsOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
 import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
@@ -150,29 +149,6 @@ export async function findUnreturned(
   `
   if (row === undefined) throw new Error(`payment ${id} is gone`)
   return row
-}
-
-/**
- * Lists a tenant's refunds, or those of one payment or with one reference, newest first. Undefined
- * when none has the cursor's id.
- */
-export async function listRefunds(
-  sql: Sql,
-  tenantId: string,
-  {
-    paymentId,
-    reference,
-  }: { readonly paymentId?: string; readonly reference?: string | undefined },
-  request: PageRequest,
-): Promise<Page<Refund> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`
-      from refunds where tenant_id = ${tenantId} ${matching(sql, { payment_id: paymentId, reference })}
-    `,
-    fromRow: refundFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
 }
 
 /**

@@ -2,16 +2,17 @@
 // their last error. They stay there until an operator handles them.
 import type { ProviderEventRef } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { addJobs, providerEventJob } from './jobs.ts'
-import type { Page, PageRequest } from '../connection/pages.ts'
 import {
+  addJobs,
+  providerEventJob,
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
   PROVIDER_EVENTS_DEAD_LETTERS,
   RECONCILIATIONS_DEAD_LETTERS,
   RECONCILIATIONS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
-} from './queues.ts'
+} from './jobs.ts'
+import type { Page, PageRequest } from '../connection/pages.ts'
 
 export const deadLetterQueues = [
   OPERATIONS_DEAD_LETTERS,

@@ -1,9 +1,63 @@
-// Inserts jobs into pg-boss's table in the transaction that writes their subject. pg-boss's own insert
-// takes a fifth longer, inserts nothing when the queue is missing, and gives no dead letter its output. A
-// test compares the row with the one that pg-boss inserts.
+// Names the queues and what their jobs contain, and inserts jobs into pg-boss's table in the transaction that
+// writes their subject. pg-boss's own insert takes a fifth longer, inserts nothing when the queue is missing,
+// and gives no dead letter its output. A test compares the row with the one that pg-boss inserts.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE, type ProviderEventJob } from './queues.ts'
+
+/** The schema of pg-boss's tables. Its default is `pgboss`, which another program may use. */
+export const JOB_SCHEMA = 'atomic_jobs'
+
+export const OPERATIONS_QUEUE = 'operations'
+export const OPERATIONS_DEAD_LETTERS = 'operations.dead'
+
+/** A job names its operation; the operation's row has everything else. */
+export interface OperationJob {
+  readonly tenantId: string
+  readonly operationId: string
+  /** The span of the request, when it is traced. No row stores it. */
+  readonly traceparent?: string | undefined
+}
+
+export const PROVIDER_EVENTS_QUEUE = 'provider-events'
+export const PROVIDER_EVENTS_DEAD_LETTERS = 'provider-events.dead'
+
+/** Reminders to look at payments that wait for the cardholder. They are internal events. */
+export const REMINDERS_QUEUE = 'reminders'
+
+/** A job names its event; the inbox has everything else. */
+export interface ProviderEventJob {
+  readonly provider: string
+  readonly eventId: string
+  /** Its tenants take turns. This is what the event names, so it decides nothing else. */
+  readonly tenantId?: string | null
+}
+
+export const WEBHOOKS_QUEUE = 'webhook-deliveries'
+export const WEBHOOKS_DEAD_LETTERS = 'webhook-deliveries.dead'
+
+/** Scheduled work: a job names the task that is due. */
+export const MAINTENANCE_QUEUE = 'maintenance'
+
+export interface MaintenanceJob {
+  readonly task: string
+}
+
+export const RECONCILIATIONS_QUEUE = 'reconciliations'
+export const RECONCILIATIONS_DEAD_LETTERS = 'reconciliations.dead'
+
+/** A job names its run; the run has the window to compare. */
+export interface ReconciliationJob {
+  readonly runId: string
+}
+
+/** A job names the attempt that it makes, so that a stale job does nothing. */
+export interface WebhookJob {
+  readonly tenantId: string
+  /** By it the endpoints of a tenant take turns. */
+  readonly endpointId?: string
+  readonly deliveryId: string
+  readonly attempt: number
+}
 
 /** The data of the job of a provider event. */
 export const providerEventJob = ({ provider, id, tenantId }: EventOfJob): ProviderEventJob => ({

@@ -1,69 +1,25 @@
-// Defines the job queues: their retries, when a job counts as lost, and where it goes when it is
-// out of retries. The API and the workers insert jobs, the workers fetch them, and the migration
-// creates the queues.
+// Creates the job queues: their retries, when a job counts as lost, and where it goes when it is out of
+// retries.
 import type { PgBoss, Queue } from 'pg-boss'
 import type { Config } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
 import { isDistributed } from '../migrations/distribution.ts'
-
-/** The schema of pg-boss's tables. Its default is `pgboss`, which another program may use. */
-export const JOB_SCHEMA = 'atomic_jobs'
+import {
+  OPERATIONS_QUEUE,
+  OPERATIONS_DEAD_LETTERS,
+  PROVIDER_EVENTS_QUEUE,
+  PROVIDER_EVENTS_DEAD_LETTERS,
+  REMINDERS_QUEUE,
+  WEBHOOKS_QUEUE,
+  WEBHOOKS_DEAD_LETTERS,
+  MAINTENANCE_QUEUE,
+  RECONCILIATIONS_QUEUE,
+  RECONCILIATIONS_DEAD_LETTERS,
+} from './jobs.ts'
 
 /** How pg-boss has to treat the database. Its tables stay on the coordinator of Citus. */
 export async function jobBackend(sql: Sql): Promise<'postgres' | 'citus'> {
   return (await isDistributed(sql)) ? 'citus' : 'postgres'
-}
-
-export const OPERATIONS_QUEUE = 'operations'
-export const OPERATIONS_DEAD_LETTERS = 'operations.dead'
-
-/** A job names its operation; the operation's row has everything else. */
-export interface OperationJob {
-  readonly tenantId: string
-  readonly operationId: string
-  /** The span of the request, when it is traced. No row stores it. */
-  readonly traceparent?: string | undefined
-}
-
-export const PROVIDER_EVENTS_QUEUE = 'provider-events'
-export const PROVIDER_EVENTS_DEAD_LETTERS = 'provider-events.dead'
-
-/** Reminders to look at payments that wait for the cardholder. They are internal events. */
-export const REMINDERS_QUEUE = 'reminders'
-
-/** A job names its event; the inbox has everything else. */
-export interface ProviderEventJob {
-  readonly provider: string
-  readonly eventId: string
-  /** Its tenants take turns. This is what the event names, so it decides nothing else. */
-  readonly tenantId?: string | null
-}
-
-export const WEBHOOKS_QUEUE = 'webhook-deliveries'
-export const WEBHOOKS_DEAD_LETTERS = 'webhook-deliveries.dead'
-
-/** Scheduled work: a job names the task that is due. */
-export const MAINTENANCE_QUEUE = 'maintenance'
-
-export interface MaintenanceJob {
-  readonly task: string
-}
-
-export const RECONCILIATIONS_QUEUE = 'reconciliations'
-export const RECONCILIATIONS_DEAD_LETTERS = 'reconciliations.dead'
-
-/** A job names its run; the run has the window to compare. */
-export interface ReconciliationJob {
-  readonly runId: string
-}
-
-/** A job names the attempt that it makes, so that a stale job does nothing. */
-export interface WebhookJob {
-  readonly tenantId: string
-  /** By it the endpoints of a tenant take turns. */
-  readonly endpointId?: string
-  readonly deliveryId: string
-  readonly attempt: number
 }
 
 type QueueSettings = Pick<

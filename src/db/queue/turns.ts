@@ -8,7 +8,7 @@ import {
   type PROVIDER_EVENTS_QUEUE,
   type REMINDERS_QUEUE,
   type WEBHOOKS_QUEUE,
-} from './queues.ts'
+} from './jobs.ts'
 
 /** The queues whose jobs name a tenant. */
 export type SharedQueue =

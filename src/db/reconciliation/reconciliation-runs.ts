@@ -1,11 +1,10 @@
 // Requests, starts and ends reconciliation runs.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { addJobs } from '../queue/jobs.ts'
+import { addJobs, JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
-import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
 import type { reconciliationRuns } from '../schema/reconciliation.ts'
 
 /** The window to compare: its start is inclusive, its end exclusive. */

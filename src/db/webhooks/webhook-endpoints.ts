@@ -25,7 +25,7 @@ import {
   insertDelivery,
   insertEndpointEvent,
 } from '../events/write-events.ts'
-import type { WebhookJob } from '../queue/queues.ts'
+import type { WebhookJob } from '../queue/jobs.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 

@@ -14,6 +14,9 @@ export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled'
 /** Sent to one endpoint, at its tenant's request. */
 export const ENDPOINT_TEST = 'webhook_endpoint.test'
 
+/** Stands for every event type, including types of later versions. */
+export const EVERY_EVENT = '*'
+
 /**
  * The events about a payment whose status stays as it is. An operation announces its own by the
  * member `announces` of its writes.

@@ -184,8 +184,3 @@ export function keyOfExpiry({ id }: Pick<Payment, 'id'>): string {
 export function keyOfRelease(providerPaymentId: string): string {
   return `§hold:${providerPaymentId}`
 }
-
-/** Whether the service itself created the operation. Its key is never shown to clients. */
-export function isInternalKey(key: string): boolean {
-  return key.startsWith('§')
-}

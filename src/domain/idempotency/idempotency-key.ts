@@ -65,3 +65,8 @@ function readBareKey(value: string): string {
   if (/\s/.test(value)) throw new ProblemError('idempotency-key-malformed')
   return value
 }
+
+/** Whether the service itself created the operation. Its key is never shown to clients. */
+export function isInternalKey(key: string): boolean {
+  return key.startsWith('§')
+}

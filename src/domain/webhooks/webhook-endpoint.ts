@@ -1,6 +1,6 @@
 // Defines webhook endpoints, and renders them for the API. The type contains no secrets, so a
 // secret can only be shown where it is created.
-import { ENDPOINT_TEST, eventTypes } from '../events/event-types.ts'
+import { ENDPOINT_TEST, eventTypes, EVERY_EVENT } from '../events/event-types.ts'
 import { parseId, showId } from '../resource-id.ts'
 
 /**
@@ -16,9 +16,6 @@ export type EndpointStatus = (typeof endpointStatuses)[number]
  */
 export const disabledReasons = ['gone', 'failing', 'requested'] as const
 export type DisabledReason = (typeof disabledReasons)[number]
-
-/** Stands for every event type, including types of later versions. */
-export const EVERY_EVENT = '*'
 
 /** The event types that an endpoint can subscribe to. A test is sent to whichever it is for. */
 export const wantedEventTypes = [

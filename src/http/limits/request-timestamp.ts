@@ -3,8 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { readBearer } from '../server/authenticate.ts'
-import { headerLines, type ApiParts } from '../endpoint.ts'
+import { headerLines, type ApiParts, readBearer } from '../endpoint.ts'
 
 /** The tolerance of Stripe's own libraries for webhooks. */
 const DEFAULT_MAX_AGE_SECONDS = 300

@@ -11,7 +11,7 @@ import {
   findOperationOverview,
   type OperationOverview,
 } from '../../db/operators/lists/operation-overviews.ts'
-import { isInternalKey } from '../../domain/events/provider-event.ts'
+import { isInternalKey } from '../../domain/idempotency/idempotency-key.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

@@ -18,8 +18,7 @@ import {
   listOperationOverviews,
   type OperationOverview,
 } from '../../db/operators/lists/operation-overviews.ts'
-import { listDisputes } from '../../db/payments/disputes.ts'
-import { listRefunds } from '../../db/payments/refunds.ts'
+import { listRefunds, listDisputes } from '../../db/payments/lists.ts'
 import { listDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
 import { presentEventWithoutSecret } from '../../domain/events/event.ts'
 import { presentLedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'

@@ -10,7 +10,8 @@ import {
   timeField,
   listOf,
 } from '../contracts/fields.ts'
-import { findDispute, listDisputes as readDisputes } from '../../db/payments/disputes.ts'
+import { findDispute } from '../../db/payments/disputes.ts'
+import { listDisputes as readDisputes } from '../../db/payments/lists.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { oneOfFilter, paymentFilter, parseFilteredQuery } from '../requests/list-query.ts'

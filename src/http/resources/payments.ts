@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { parsePaymentId, presentPayment } from '../../domain/payments/payment.ts'
 import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fields.ts'
-import { listPayments as readPayments } from '../../db/payments/payments.ts'
+import { listPayments as readPayments } from '../../db/payments/lists.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'

@@ -1,5 +1,6 @@
 // GET /v1/refunds, GET /v1/refunds/:id and GET /v1/payments/:id/refunds: list refunds, and return one.
-import { findRefund, listRefunds as readRefunds } from '../../db/payments/refunds.ts'
+import { findRefund } from '../../db/payments/refunds.ts'
+import { listRefunds as readRefunds } from '../../db/payments/lists.ts'
 import { parseRefundId, presentRefund } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkOnRead } from './payments.ts'

@@ -7,10 +7,10 @@ import {
   presentEndpoint,
   ENDPOINTS_MAX,
   endpointPath,
-  EVERY_EVENT,
   presentEndpointWithSecret,
   showEndpointId,
 } from '../../domain/webhooks/webhook-endpoint.ts'
+import { EVERY_EVENT } from '../../domain/events/event-types.ts'
 import {
   EXAMPLE_TIME,
   exampleId,

@@ -3,13 +3,12 @@ import type { Request } from 'express'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { allowsScope, type Scope } from '../../domain/tenants/api-key.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { headerLines, withinStoreTimeout, type ApiParts, readBearer } from '../endpoint.ts'
 import type { Attempt } from '../limits/invalid-keys.ts'
 import { retryAfter } from '../responses/answer.ts'
 
 const REALM = 'Bearer realm="atomic-payments"'
 export const CHALLENGE = { 'www-authenticate': REALM }
-const BEARER = /^Bearer +([^ ]+)$/i
 
 /**
  * Returns the tenant and the scopes of the API key of the request.
@@ -60,9 +59,4 @@ export function requireScope({ scopes }: AuthenticatedKey, needed: Scope): void 
 export function insufficientScope(needed?: Scope): Record<string, string> {
   const scope = needed === undefined ? '' : `, scope="${needed}"`
   return { 'www-authenticate': `${REALM}, error="insufficient_scope"${scope}` }
-}
-
-/** Returns the bearer token; undefined when the header is repeated or has another form. */
-export function readBearer(lines: readonly string[]): string | undefined {
-  return lines.length === 1 ? BEARER.exec(lines[0] ?? '')?.[1] : undefined
 }

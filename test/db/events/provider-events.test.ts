@@ -8,7 +8,7 @@ import {
   closeProviderEventIfPending,
   storeProviderEvent,
 } from '../../../src/db/events/provider-events.ts'
-import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
+import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
 import { database, store } from '../../support/own-store.ts'

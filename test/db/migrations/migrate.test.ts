@@ -20,7 +20,7 @@ import {
   REMINDERS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queue/queues.ts'
+} from '../../../src/db/queue/jobs.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,

@@ -4,7 +4,7 @@ import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queue/queues.ts'
+} from '../../../src/db/queue/jobs.ts'
 import { explain } from '../../support/explain.ts'
 import { t } from '../../support/own-engine.ts'
 

@@ -9,7 +9,7 @@ import {
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
-} from '../../../src/db/queue/queues.ts'
+} from '../../../src/db/queue/jobs.ts'
 import { database, store } from '../../support/own-store.ts'
 
 let jobs: JobStore

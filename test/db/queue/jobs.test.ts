@@ -11,7 +11,7 @@ import {
   WEBHOOKS_QUEUE,
   type OperationJob,
   type WebhookJob,
-} from '../../../src/db/queue/queues.ts'
+} from '../../../src/db/queue/jobs.ts'
 import { recordAttemptIfDue } from '../../../src/db/webhooks/webhook-attempts.ts'
 import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { database, store } from '../../support/own-store.ts'

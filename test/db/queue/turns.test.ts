@@ -6,7 +6,7 @@ import {
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queue/queues.ts'
+} from '../../../src/db/queue/jobs.ts'
 import {
   fetchInTurn,
   laneOf,

@@ -8,7 +8,7 @@ import {
 } from '../../../src/db/events/provider-events.ts'
 import { announceIfExpiring, lookIfExpired } from '../../../src/db/payments/expiring-payments.ts'
 import { requeueProviderEventUnlessApplied } from '../../../src/db/queue/dead-letters.ts'
-import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import { requestReconciliation } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { eraseCustomer } from '../../../src/db/retention/erased-customers.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'
-import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { KEYS, paymentOf } from '../../provider/braintree/adapter-calls.ts'
 import { braintreeFixture } from '../../provider/braintree/fixture.ts'

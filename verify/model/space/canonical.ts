@@ -7,7 +7,7 @@ import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../program
 import type { Change, Database, Work } from '../store/database.ts'
 import { toText, type Row, type Value } from '../store/rows.ts'
 import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
-import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
+import { OPERATIONS_QUEUE } from '../../../src/db/queue/jobs.ts'
 
 /** Tables that the model's programs write but never read. */
 const UNREAD_TABLES = new Set(['events', 'webhook_deliveries'])

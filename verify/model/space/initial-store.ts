@@ -4,7 +4,7 @@ import {
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queue/queues.ts'
+} from '../../../src/db/queue/jobs.ts'
 import { REFUNDED_PAYMENT_ID, TENANT_ID } from '../programs/ids.ts'
 import type { Database } from '../store/database.ts'
 import type { Row } from '../store/rows.ts'

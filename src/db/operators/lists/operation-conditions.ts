@@ -5,7 +5,7 @@ import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { firstIdAt } from '../../connection/ids.ts'
 import { together } from '../../connection/transaction.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../queue/queues.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../queue/jobs.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 
 /** Whether the worker that owns the operation lost its lease. */

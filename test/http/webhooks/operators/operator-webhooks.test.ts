@@ -1,7 +1,7 @@
 // Webhook endpoints and deliveries of all tenants, for operators: the lists, each one, a replay and a redelivery.
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Sql } from '../../../../src/db/connection/client.ts'
-import { WEBHOOKS_QUEUE } from '../../../../src/db/queue/queues.ts'
+import { WEBHOOKS_QUEUE } from '../../../../src/db/queue/jobs.ts'
 import type { ProblemType } from '../../../../src/domain/problems/problems.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import { adminApi } from '../../../support/for-file.ts'
