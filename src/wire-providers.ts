@@ -6,8 +6,7 @@ import {
   recordClocksApart,
   recordFirstAccount,
 } from './db/operators/provider-accounts.ts'
-import { systemClock } from './engine/clock.ts'
-import type { Engine } from './engine/engine.ts'
+import { type Engine, systemClock } from './engine/engine.ts'
 import type { EventReader } from './http/endpoint.ts'
 import { createResolver, type Resolve } from './names/resolver.ts'
 import { guardAccount } from './provider/guard-account.ts'

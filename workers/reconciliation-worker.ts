@@ -10,8 +10,7 @@ import {
   requestReconciliation,
 } from '../src/db/reconciliation/reconciliation-runs.ts'
 import type { Engine } from '../src/engine/engine.ts'
-import { carryOutRun } from '../src/reconciliation/carry-out-run.ts'
-import { yesterday } from '../src/reconciliation/window.ts'
+import { carryOutRun, yesterday } from '../src/reconciliation/carry-out-run.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
 const jobData: z.ZodType<ReconciliationJob> = z.object({ runId: z.uuid() })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
 import { readNeededKeys } from '../../src/db/encryption/seals.ts'
 import { makeApiKey } from '../../src/db/tenants/api-keys.ts'
-import { writePrivately } from '../../src/start/private-file.ts'
+import { writePrivately } from '../../src/start/stack-settings.ts'
 import { withStore } from '../embedded-postgres/with-store.ts'
 import { StartError } from '../start-error.ts'
 

@@ -7,8 +7,12 @@ import { ConfigError, type Config } from '../../src/config.ts'
 import { ensureDemoTenant } from './demo-tenant.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { readAdminApiKey, readDemoApiKey, readEncryptionKeys } from './generated-secrets.ts'
-import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-database-url.ts'
-import { leaveStackSettings, removeStackSettings } from '../../src/start/stack-settings.ts'
+import {
+  leaveStackSettings,
+  removeStackSettings,
+  leaveDatabaseUrl,
+  removeDatabaseUrl,
+} from '../../src/start/stack-settings.ts'
 import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
 import { lockFolder } from '../embedded-postgres/folder-lock.ts'
 import { startBreakItServer, type BreakItServer } from '../break-it/server.ts'

@@ -1,17 +1,16 @@
 // Records a phase: writes the outcome of its provider call and advances the recovery point, in one
 // transaction that is fenced by lease epoch and recovery point.
 import { readOperationState } from '../db/operations/operation-rows.ts'
-import { eventTypesOf, type PhaseRecord } from '../db/operations/phase-records.ts'
+import { eventTypesOf, type PhaseRecord, withChange } from '../db/operations/phase-records.ts'
 import type { RecordedMove } from '../db/operations/record-phases.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
-import { backoff } from './backoff.ts'
-import type { FinalCall } from './call.ts'
+import type { FinalCall } from './call-provider.ts'
 import type { Operation, Step } from './define-operation.ts'
-import type { Engine, EngineSettings } from './engine.ts'
+import { type Engine, type EngineSettings, backoff, type Clock } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'
-import { reachedBy, nextStep, type RecordedStep } from './next-step.ts'
+import type { PhaseRun } from '../db/operations/phase-runs.ts'
 
 /**
  * Records a phase and advances, in one transaction. When the store fails, it is unknown whether it was
@@ -95,4 +94,61 @@ function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): voi
       `${phase} -> ${reached}`,
     )
   }
+}
+
+type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'outcome'>
+
+interface RecordedStep {
+  /** The last step, when there are several recovery points. */
+  readonly step: Step<string, unknown>
+  /** The record of all of them. */
+  readonly record: PhaseRecord
+}
+
+/**
+ * The step of the phase with the call, extended by the local phases that follow: they need no commit of
+ * their own.
+ */
+function nextStep(clock: Pick<Clock, 'now'>, operation: Operation, call: CallResult): RecordedStep {
+  let step = stepOf(operation, call)
+  let { writes } = step
+  const runs = reaching(call.runs, step)
+  while (step.kind === 'advance') {
+    const { to: phase, subject } = step
+    const next = operation.phases[phase]
+    if (next === undefined || next.call !== undefined) break
+    const localStep = next.record(subject)
+    // An announced event contains the payment as the transaction before left it.
+    if ((localStep.writes.announces ?? writes.announces) !== undefined) break
+    runs.push({ phase, reached: reachedBy(localStep), outcome: undefined, startedAt: clock.now() })
+    writes = withChange(writes, localStep.writes)
+    step = localStep
+  }
+  return { step, record: { runs, writes } }
+}
+
+/** The last try is the one that led to the step. */
+function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): PhaseRun[] {
+  const last = tries.length - 1
+  return tries.map((run, index) => (index === last ? { ...run, reached: reachedBy(step) } : run))
+}
+
+function stepOf(
+  { phases, name }: Operation,
+  { lease, outcome }: CallResult,
+): Step<string, unknown> {
+  const { claim, subject } = lease
+  const { recoveryPoint, fees } = claim
+  const phase = phases[recoveryPoint]
+  if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
+  if (phase.call === undefined) return phase.record(subject)
+  if (outcome === undefined) throw new Error(`${name} made no call from ${recoveryPoint}`)
+  if (outcome.outcome !== 'not_executed') return phase.record(subject, outcome, fees)
+  const step = phase.elsewhere?.(subject)
+  if (step === undefined) throw new Error(`${name} goes nowhere else from ${recoveryPoint}`)
+  return step
+}
+
+function reachedBy(step: Step<string, unknown>): string {
+  return step.kind === 'finish' ? 'finished' : step.to
 }

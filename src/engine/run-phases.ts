@@ -8,8 +8,13 @@ import { inTenant, together } from '../db/connection/transaction.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
-import type { Call, FinalCall, InterruptedCall, OpenCall } from './call.ts'
-import { callProvider } from './call-provider.ts'
+import {
+  callProvider,
+  type Call,
+  type FinalCall,
+  type InterruptedCall,
+  type OpenCall,
+} from './call-provider.ts'
 import type { Operation } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { LeaseLostError, type Lease } from './lease.ts'

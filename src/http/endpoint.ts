@@ -6,7 +6,7 @@ import type { Answers } from '../answers/answers.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { FindKey, Reserve } from '../db/idempotency/intents.ts'
-import { withinMs } from '../db/connection/deadline.ts'
+import { withinMs } from '../db/connection/store-errors.ts'
 import type { Overview } from '../db/operators/overview.ts'
 import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
@@ -14,7 +14,6 @@ import type { Operations } from '../engine/engine.ts'
 import type { Route } from '../domain/payments/routing.ts'
 import type { Capabilities } from '../provider/capabilities.ts'
 import type { Answer } from './responses/answer.ts'
-import type { OpenSession } from './operators/operator.ts'
 import type { Places } from './limits/concurrency.ts'
 import type { InvalidKeysLimit } from './limits/invalid-keys.ts'
 import type { KeysLimit } from './limits/keys-limit.ts'
@@ -166,4 +165,19 @@ const BEARER = /^Bearer +([^ ]+)$/i
 /** Returns the bearer token; undefined when the header is repeated or has another form. */
 export function readBearer(lines: readonly string[]): string | undefined {
   return lines.length === 1 ? BEARER.exec(lines[0] ?? '')?.[1] : undefined
+}
+
+/** A key with the name and the role of its operator. */
+export type OperatorKey = NonNullable<Config['ADMIN_API_KEY']>[number]
+
+/** The person who sends a request. */
+export type Operator = Pick<OperatorKey, 'name' | 'role'>
+
+/** A session of the console that has not ended. */
+export interface OpenSession {
+  readonly operator: Operator
+  readonly tokenHash: Buffer
+  /** Every change needs it. */
+  readonly csrfToken: string
+  readonly expiresAt: Date
 }

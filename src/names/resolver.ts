@@ -4,8 +4,7 @@
 import type { LookupAddress, RecordWithTtl } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
-import type { LookupFunction } from 'node:net'
-import { parseHosts } from './hosts-file.ts'
+import { type LookupFunction, isIP } from 'node:net'
 
 export interface NamesOptions {
   /** The time limit for one name, in milliseconds. It holds even if no name server answers. */
@@ -163,4 +162,22 @@ export function lookupBy(resolve: Resolve): LookupFunction {
     }
     void answer()
   }
+}
+
+/**
+ * Parses the file of fixed host names (hosts(5)), which name servers do not know: Docker's `extra_hosts` and
+ * Kubernetes' `hostAliases` write it. Addresses are in the order of the file. Lines that make no sense are
+ * skipped.
+ */
+function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>()
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
+    const family = isIP(address)
+    if (family === 0) continue
+    for (const name of names.map((one) => one.toLowerCase())) {
+      hosts.set(name, [...(hosts.get(name) ?? []), { address, family }])
+    }
+  }
+  return hosts
 }

@@ -2,19 +2,31 @@
 // requests: one for tenants, and one for operators. No part is written by hand.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
-import { operatorTags, tenantTags } from '../http/contracts/contract.ts'
-import { eventBase } from '../http/resources/events.ts'
+import {
+  createDocument,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiRequestBodyObject,
+} from 'zod-openapi'
+import {
+  operatorTags,
+  tenantTags,
+  type Contract,
+  type Endpoints,
+} from '../http/contracts/contract.ts'
+import { eventBase, anyEventSchema, exampleEvent } from '../http/resources/events.ts'
 import { responseHeaders, type ResponseHeader } from '../http/contracts/response-headers.ts'
 import { endpoints } from '../http/server/routes.ts'
-import { describeOperation, securitySchemes } from './describe-operation.ts'
-import { describeProblems } from './describe-responses.ts'
-import { describeWebhooks } from './describe-webhooks.ts'
+import { describeProblems, describeResponses } from './describe-responses.ts'
 import type { OpenapiDocument } from './openapi-document.ts'
 import { partOf } from './part-of.ts'
 import { problemGroups } from './problems-of.ts'
 import { shareParts } from './share-parts.ts'
 import { shortenSchemas } from './shorten-schemas.ts'
+import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/contracts/parameters.ts'
+import type { Endpoint } from '../http/server/route.ts'
+import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
+import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
 
 /** Headers that are always present on the responses that have them in their description. */
 const ALWAYS: readonly ResponseHeader[] = ['Request-Id']
@@ -137,4 +149,121 @@ function adaptSchema({
 function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(text) as { version: string }).version
+}
+
+const securitySchemes = {
+  tenantKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'The API key of a tenant, `sk_...`. Each endpoint states the scope that the key needs.',
+  },
+  operatorKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The operator key of a person who runs the service, `adm_...`.',
+  },
+  consoleSession: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'atomic_console',
+    description:
+      'The session of an operator in the console. By https the name of the cookie is `__Host-atomic_console`. A request that changes something also needs the header `X-CSRF-Token` with the `csrf_token` of the session. A request with `X-Background: true` does not extend the session.',
+  },
+} as const
+
+function securityOf(endpoint: Endpoint): Record<string, string[]>[] {
+  if (endpoint.access === 'tenant') return [{ tenantKey: [endpoint.scope] }]
+  if (endpoint.access === 'admin') return [{ operatorKey: [] }, { consoleSession: [] }]
+  return endpoint.access === 'session' ? [{ consoleSession: [] }] : []
+}
+
+function describeOperation(
+  method: string,
+  { serve: endpoint, ...contract }: Endpoints[string],
+): ZodOpenApiOperationObject {
+  const { access } = endpoint
+  const isRead = method === 'GET'
+  const { operationId, tag, summary, description, body } = contract
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: securityOf(endpoint),
+    requestParams: describeParameters(contract),
+    ...(body === undefined ? {} : { requestBody: describeBody(body) }),
+    ...describeResponses({ access, isRead, contract }),
+  }
+}
+
+function describeParameters({ path, query, headers, isList, keyed }: Contract) {
+  const ownHeaders = headers ?? z.object({})
+  const header = keyed === undefined ? ownHeaders : ownHeaders.extend(idempotencyKeyHeader.shape)
+  const listParameters = isList === true ? pageParameters.shape : {}
+  return {
+    ...(path === undefined ? {} : { path }),
+    query: (query ?? z.object({})).extend(listParameters),
+    header: keyed === undefined ? header : header.extend(preferHeader.shape),
+  }
+}
+
+function describeBody(body: NonNullable<Contract['body']>): ZodOpenApiRequestBodyObject {
+  const { schema, contentType = 'application/json', mayOmit = false, example } = body
+  const content = { schema, ...(example === undefined ? {} : { example }) }
+  return { required: !mayOmit, content: { [contentType]: content } }
+}
+
+// A webhook: the request with any event, and the responses of a receiver.
+
+const headers = z.object({
+  'webhook-id': z.string().meta({
+    description:
+      'The id of the event. It is the same for every attempt; use it to ignore repeated deliveries.',
+    examples: [exampleId('evt')],
+  }),
+  'webhook-timestamp': z
+    .string()
+    .regex(/^\d+$/)
+    .meta({
+      description:
+        'When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago.',
+      examples: [String(Date.parse(EXAMPLE_TIME) / 1_000)],
+    }),
+  'webhook-signature': z.string().meta({
+    description:
+      'The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches.',
+    examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
+  }),
+})
+
+const attempts = RETRY_DELAYS_SECONDS.length + 1
+
+const responses = {
+  '2XX': { description: 'The event was received. The body of the response is ignored.' },
+  '410': {
+    description: 'The endpoint is gone. The service disables it and sends no more events to it.',
+  },
+  default: {
+    description: `Any other response, or none within 10 seconds, counts as a failure. The service makes up to ${attempts} attempts within about three days.`,
+  },
+}
+
+function describeWebhooks(): ZodOpenApiPathsObject {
+  const schema = anyEventSchema
+  const body = { schema, example: exampleEvent }
+  return {
+    event: {
+      post: {
+        operationId: 'onEvent',
+        tags: ['Webhooks'],
+        summary: 'An event',
+        description: 'Sent when an event happens of a type that the endpoint has chosen.',
+        security: [],
+        requestParams: { header: headers },
+        requestBody: { required: true, content: { 'application/json': body } },
+        responses,
+      },
+    },
+  }
 }

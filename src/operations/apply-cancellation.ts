@@ -11,12 +11,15 @@ import type { StoredProviderEvent } from '../db/events/provider-events.ts'
 import { isDisputed } from '../db/payments/disputes.ts'
 import { findPayment, markProcessingIfIn } from '../db/payments/payments.ts'
 import { findRefund, findUnreturned, insertRefunds } from '../db/payments/refunds.ts'
-import { undoableOperations, type CancellationStatus } from '../domain/idempotency/cancellation.ts'
+import {
+  undoableOperations,
+  type CancellationStatus,
+} from '../domain/idempotency/idempotency-key.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { keyOfCancellation } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import { waitingStatuses } from '../domain/payments/payment-status.ts'
-import { followedRefundStatuses } from '../domain/payments/refund-standing.ts'
+import { followedRefundStatuses } from '../domain/payments/refund.ts'
 import { cancelOperation } from '../engine/cancel-operation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { cancelPayment, type CancelParameters } from './cancel-payment/phases.ts'

@@ -10,8 +10,7 @@ import {
 import { CANCELLATION, type ProviderEventRef } from '../domain/events/provider-event.ts'
 import type { Engine } from '../engine/engine.ts'
 import { applyCancellation } from './apply-cancellation.ts'
-import { applyDisputeEvent } from './follow-dispute/apply-dispute-event.ts'
-import { applyEarlyFraudWarning } from './follow-dispute/apply-early-fraud-warning.ts'
+import { applyDisputeEvent, applyEarlyFraudWarning } from './follow-dispute/apply-dispute-event.ts'
 import { applyPaymentEvent } from './follow-payment/apply-payment-event.ts'
 import type { EventResult } from './operations-of-events.ts'
 

@@ -3,7 +3,7 @@
 // would count as proof that a call did not happen.
 import type { NotExecuted } from '../domain/operations/outcome.ts'
 import { notCalled, notLookedUp } from './call-outcomes.ts'
-import { mapCalls } from './map-calls.ts'
+import { mapCalls } from './guard-provider.ts'
 import type { PaymentProvider, ProviderCall } from './payment-provider.ts'
 
 export interface AccountGuardOptions {

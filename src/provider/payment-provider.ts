@@ -4,15 +4,10 @@
 import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
 import type { MovementKind } from '../domain/ledger/ledger.ts'
 import type { Cancellation, Hold, Payment } from '../domain/payments/payment.ts'
-import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
 import type { Capabilities } from './capabilities.ts'
-import type { Correlation } from './correlation.ts'
-import type { PaymentOfObject, ProviderDispute } from './provider-dispute.ts'
-import type { Refund } from '../domain/payments/refund.ts'
-
-export type { Correlation, PaymentOfObject, ProviderDispute }
+import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
 
 /** Money held on a card, or a card whose holder must authenticate first. */
 export type Authorization =
@@ -248,3 +243,24 @@ export interface PaymentProvider {
   /** The payment of an early fraud warning. */
   readEarlyFraudWarning(warningId: string): Promise<PaymentOfObject | undefined>
 }
+
+export interface Correlation {
+  readonly tenantId: string
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly operationId: string
+}
+
+/** A dispute in the provider's records. */
+export interface ProviderDispute {
+  readonly providerDisputeId: string
+  readonly providerPaymentId: string | null
+  /** Undefined in a state that is not known here. */
+  readonly standing: DisputeStanding | undefined
+  readonly createdAt: Date
+  /** From the disputed payment: a dispute has metadata of its own. */
+  readonly correlation: Correlation | null
+}
+
+/** The disputed payment, or the one that its bank suspects to be fraud. */
+export type PaymentOfObject = Pick<ProviderDispute, 'providerPaymentId' | 'correlation'>

@@ -4,8 +4,12 @@ import { hash } from 'node:crypto'
 import { findDisputesOf, findPaymentsOf } from '../db/reconciliation/compared-records.ts'
 import { walkOpenDisputes } from '../db/reconciliation/missing-records.ts'
 import { comparisonOfDispute } from '../domain/events/provider-event.ts'
-import { disputeHasMovedOn } from '../domain/payments/dispute-changes.ts'
-import { showDisputeId, type Dispute, type DisputeStanding } from '../domain/payments/dispute.ts'
+import {
+  showDisputeId,
+  type Dispute,
+  type DisputeStanding,
+  disputeHasMovedOn,
+} from '../domain/payments/dispute.ts'
 import { showPaymentId, type Payment } from '../domain/payments/payment.ts'
 import type { ProviderDispute } from '../provider/payment-provider.ts'
 import {

@@ -1,7 +1,7 @@
 // Compares the movements on the provider's balance with the ledger, one to one. A difference that
 // was already reported for the payment, refund or dispute explains its movement, which is not
 // reported again.
-import type { LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
+import type { LedgerTransactionMovement, LedgerMovement } from '../db/ledger/ledger-movements.ts'
 import { findReported } from '../db/reconciliation/findings.ts'
 import {
   recordCompared,
@@ -17,9 +17,7 @@ import type {
   PaymentProvider,
   ProviderMovement,
 } from '../provider/payment-provider.ts'
-import { compareOtherMovements } from './compare-other-movements.ts'
 import { findLedgerMovements, nameOf } from './find-ledger-movements.ts'
-import { postProviderFees } from './post-provider-fees.ts'
 import {
   eachPage,
   logRepeats,
@@ -29,14 +27,19 @@ import {
   throwIfEnded,
   untilStopped,
   type Comparison,
+  nameTenants,
 } from './comparison.ts'
 import {
   judgeMovement,
   missingMovement,
   repeatedMovement,
   subjectOfMovement,
+  unknownMovement,
 } from './judge-movement.ts'
 import type { Difference, Verdict } from './verdict.ts'
+import { insertProviderFeesIfNew, type NewProviderFee } from '../db/ledger/ledger.ts'
+import { postingOfProviderFee } from '../domain/ledger/ledger.ts'
+import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-records.ts'
 
 type Page = readonly ProviderMovement[]
 
@@ -233,4 +236,56 @@ async function recordMovementsOf(
     await postProviderFees(comparison, pairs.filter(agrees))
   }
   return movedNames
+}
+
+/** A movement of the provider, and the one in the ledger to which it belongs. */
+interface Pair {
+  readonly movement: ProviderMovement
+  readonly ours: Pick<LedgerMovement, 'kind' | 'tenantId' | 'paymentId' | 'refundId'> | undefined
+}
+
+/**
+ * Posts the provider's fee of each movement once, however often it is compared. Only the provider's balance
+ * tells the fees: the answer to a capture has none, and even the movement of an asynchronous capture can be
+ * missing for an hour.
+ */
+async function postProviderFees(
+  { parts, counts }: Comparison,
+  pairs: readonly Pair[],
+): Promise<void> {
+  const fees = pairs.flatMap(feeOf)
+  counts.fees += await insertProviderFeesIfNew(parts.store.sql, fees)
+}
+
+function feeOf({ movement: { fee, providerDisputeId }, ours }: Pair): NewProviderFee[] {
+  const posting = postingOfProviderFee(fee.amountMinor)
+  // `dispute.follow` posts the fee of a dispute, with what the dispute moves.
+  if (ours === undefined || posting === undefined || providerDisputeId !== null) return []
+  const { kind, tenantId, paymentId, refundId } = ours
+  return [{ of: kind, tenantId, paymentId, refundId, currency: fee.currency, posting }]
+}
+
+/** Movements that are neither a capture nor a refund: counts those of the account, and reports every other one. */
+async function compareOtherMovements(
+  comparison: Comparison,
+  page: readonly OtherMovement[],
+): Promise<void> {
+  const { parts, run, counts } = comparison
+  const unknown = page.filter(({ kind }) => kind === 'unknown')
+  counts.account_movements += page.length - unknown.length
+  const payments = await findPaymentsOf(
+    parts.store.sql,
+    run.provider,
+    unknown.flatMap(comparedIdOf),
+  )
+  const byProviderId = new Map(payments.map((payment) => [payment.providerPaymentId, payment]))
+  const missing = unknown.map((theirs) => ({
+    theirs,
+    difference: unknownMovement(theirs, byProviderId.get(theirs.providerPaymentId)),
+  }))
+  await report(comparison, await nameTenants(comparison, missing))
+}
+
+function comparedIdOf({ providerPaymentId }: OtherMovement): ComparedId[] {
+  return providerPaymentId === null ? [] : [{ objectId: providerPaymentId, named: null }]
 }

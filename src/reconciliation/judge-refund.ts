@@ -2,12 +2,13 @@
 import type { FindingKind } from '../domain/operations/finding.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import {
+  showRefundId,
+  type Refund,
   hasReturned,
   refundHasMovedOn,
   waitingRefundStatuses,
   type RefundStanding,
-} from '../domain/payments/refund-standing.ts'
-import { showRefundId, type Refund } from '../domain/payments/refund.ts'
+} from '../domain/payments/refund.ts'
 import type { ProviderRefund } from '../provider/payment-provider.ts'
 import { describeCorrelation } from './judge-payment.ts'
 import {

@@ -10,6 +10,9 @@ import {
   openFindingsOfStuck,
   postponeCheckIfUnknown,
   type DueCheck,
+  claimIfUnknown,
+  giveBackInDoubtIfOwner,
+  dropEvidenceIfSame,
 } from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
 import {
@@ -26,9 +29,17 @@ import { operationNamed, type Engine } from '../engine/engine.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import { absenceOf, phasesGuardedByKey, providerOfCheck } from './absence.ts'
-import { claimUnknown, markAbsent } from './claim-unknown.ts'
-import { recordVerdict } from './record-verdict.ts'
+import { absenceOf, phasesGuardedByKey, providerOfCheck, type Absence } from './absence.ts'
+import type { Fence } from '../db/idempotency/idempotency-keys.ts'
+import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
+import { readOperation } from '../db/operations/operation-rows.ts'
+import { retentionOf, type KeyRetention } from '../domain/idempotency/retention.ts'
+import type { Evidence } from '../db/schema/idempotency-keys.ts'
+import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
+import { SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
+import { effectOf } from '../domain/operations/doubt-sentences.ts'
+import { describeShown, judgeClaim, type Claimed } from '../domain/operations/verdict.ts'
+import { showId } from '../domain/resource-id.ts'
 
 /** The results of one round of checks. */
 export interface ResolverCounts extends Record<string, number> {
@@ -216,4 +227,111 @@ async function recordFound(
 
 function ownerOf(check: DueCheck) {
   return { ...check, paymentId: check.payment.id }
+}
+
+/** The parts of an engine that the API has as well. */
+interface ResolverParts extends Pick<Engine, 'operations'> {
+  readonly settings: Pick<Engine['settings'], 'LEASE_MS' | keyof KeyRetention>
+}
+
+/**
+ * Claims the operation and marks its resource as resumed; undefined when the operation is not
+ * unknown.
+ */
+export async function claimUnknown(
+  tx: Transaction,
+  engine: ResolverParts,
+  seen: Fence,
+): Promise<Claim | undefined> {
+  const claim = await claimIfUnknown(tx, seen, engine.settings.LEASE_MS)
+  if (claim === undefined) return undefined
+  const operation = operationNamed(engine, claim.operation)
+  const marking = { tx, key: claim.key }
+  await operation.markResumed(marking, operation.subject(claim))
+  // Read again, because marking has changed the resource.
+  return await readOperation(tx, claim)
+}
+
+/**
+ * Marks an operation as failed whose call counts as not executed; its client's next retry runs it
+ * again. Returns false when the operation is no longer unknown, or has changed since it was seen.
+ *
+ * @param options.runs the look-ups that show it.
+ * @param options.keepsDoubt whether it may have been executed nevertheless.
+ * @param options.record what else to record in the same transaction.
+ */
+export async function markAbsent(
+  engine: ResolverParts & Pick<Engine, 'store'>,
+  seen: Fence,
+  reason: string,
+  options: {
+    readonly runs?: readonly PhaseRun[]
+    readonly keepsDoubt?: boolean
+    readonly record?: (tx: Transaction) => Promise<void>
+  } = {},
+): Promise<boolean> {
+  const { runs = [], keepsDoubt = false, record } = options
+  return await inTenant(engine.store.sql, seen.tenantId, async (tx) => {
+    const claim = await claimUnknown(tx, engine, seen)
+    if (claim === undefined) return false
+    const operation = operationNamed(engine, claim.operation)
+    const marking = { tx, key: claim.key }
+    await operation.markFailed(marking, operation.subject(claim))
+    const status = 'failed_retryable'
+    // After a long doubt the client may retry as long as after any other answer.
+    const retentionSeconds = retentionOf(engine.settings, claim.operation)
+    const to = { status, inDoubt: false, reason, retentionSeconds, checkDelaysSeconds: [] } as const
+    await dropFallbackIfOwner(tx, claim)
+    const isGivenBack = keepsDoubt
+      ? await giveBackInDoubtIfOwner(tx, claim, { reason, retentionSeconds })
+      : await giveBackIfOwner(tx, claim, to)
+    if (!isGivenBack) throw new LeaseLostError(claim)
+    await appendPhaseRuns(tx, [{ owner: claim, runs }])
+    await record?.(tx)
+    return true
+  })
+}
+
+/**
+ * Does nothing for a check without a claim.
+ *
+ * @param outcome what the look-up found.
+ * @param absence set when the call counts as not executed.
+ */
+async function recordVerdict(
+  tx: Transaction,
+  check: Pick<DueCheck, 'tenantId' | 'id' | 'evidence'>,
+  outcome: Outcome<unknown> | undefined,
+  absence?: Pick<Absence, 'keepsDoubt'>,
+): Promise<void> {
+  const { evidence } = check
+  if (evidence === null) return
+  await dropEvidenceIfSame(tx, check, evidence)
+  const claimed = claimedBy(evidence)
+  const verdict = judgeClaim(claimed, outcome)
+  const isActedOnUnseen = absence !== undefined && outcome?.outcome === 'unknown'
+  await appendAdminAction(tx, {
+    actor: SERVICE_ACTOR,
+    action: VERDICT,
+    subject: showId('op', check.id),
+    details: {
+      claim: evidence.claim,
+      claimed_by: evidence.by,
+      verdict,
+      taken: isActedOnUnseen || verdict === 'verified',
+      shown: describeShown(outcome),
+      effect: effectOf({
+        outcome: claimed === 'did_not_happen' ? claimed : 'happened',
+        verdict,
+        found: outcome,
+        absence,
+      }),
+      found: outcome?.answered ?? null,
+    },
+  })
+}
+
+function claimedBy(evidence: Evidence): Claimed {
+  const providerId = evidence.provider_refund_id ?? evidence.provider_payment_id
+  return providerId === undefined ? 'did_not_happen' : { providerId }
 }

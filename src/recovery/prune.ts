@@ -1,9 +1,13 @@
 // Deletes records after their retention period, so that growth has an end. The ledger has none, and of a
 // payment, refund or dispute everything stays that the ledger and the reconciliation need.
 import type { Config } from '../config.ts'
-import { deleteOld, type Old } from '../db/retention/old-records.ts'
 import { deleteOldProviderEvents } from '../db/retention/old-provider-events.ts'
-import { retentionSettings, type History } from '../db/retention/stored-retention.ts'
+import {
+  retentionSettings,
+  type History,
+  deleteOld,
+  type Old,
+} from '../db/retention/stored-retention.ts'
 import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
 

@@ -1,7 +1,7 @@
 // Stores what an operator claims about an unknown outcome. It is evidence, not truth: the outcome
 // resolver looks at the provider, and judges it.
 import type { Transaction } from '../db/connection/client.ts'
-import type { Evidence } from '../db/operations/evidence.ts'
+import type { Evidence } from '../db/schema/idempotency-keys.ts'
 import { requestCheckIfUnknown } from '../db/operations/unknown-outcomes.ts'
 import type { OperationOverview } from '../db/operators/lists/operation-overviews.ts'
 

@@ -8,7 +8,7 @@ import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboar
 import { ConfigError, readConfig, type Config } from '../config.ts'
 import { openRelay } from '../db/connection/relay.ts'
 import { JOB_SCHEMA } from '../db/queue/jobs.ts'
-import { findDatabaseUrl } from './stack-database-url.ts'
+import { findDatabaseUrl } from './stack-settings.ts'
 import { announceReady, runProcess, stopOnSignal } from '../process.ts'
 
 const LOOPBACK = '127.0.0.1'

@@ -2,7 +2,7 @@
 // changes nothing.
 import { parseArgs } from 'node:util'
 import { ConfigError } from '../config.ts'
-import { failure, type Check } from '../domain/deployment/check.ts'
+import { failure, type Check } from '../domain/deployment/database-checks.ts'
 import { checkDatabase } from './doctor/database.ts'
 import { checkProviders, checkSecrets } from './doctor/provider.ts'
 import { readConfigBesideStack } from './stack-settings.ts'

@@ -8,10 +8,8 @@ import type { Finding } from '../db/reconciliation/findings.ts'
 import { BY_COMMAND, insertRun } from '../db/reconciliation/reconciliation-runs.ts'
 import { createLog } from '../log.ts'
 import type { Engine } from '../engine/engine.ts'
-import { carryOutRun } from '../reconciliation/carry-out-run.ts'
+import { carryOutRun, windowOf } from '../reconciliation/carry-out-run.ts'
 import { stages, type ComparisonWatcher, type Counts } from '../reconciliation/comparison.ts'
-import { showFindings } from '../reconciliation/show-findings.ts'
-import { windowOf } from '../reconciliation/window.ts'
 import { requireStoredKeys } from '../db/encryption/seals.ts'
 import { wireEngine, wireWorkerBase } from '../wiring.ts'
 import { readConfigBesideStack } from './stack-settings.ts'
@@ -42,6 +40,22 @@ type Compared = ReturnType<typeof windowOf>
 const date = z.iso.date()
 const time = z.iso.datetime({ offset: true })
 const timeWithoutOffset = z.iso.datetime({ local: true })
+
+type Evidence = Finding['ours']
+
+interface Column {
+  readonly title: string
+  readonly width: number
+  readonly cell: (finding: Finding) => string
+}
+
+/** At most 120 characters in total, including two spaces between columns. */
+const columns: readonly Column[] = [
+  { title: 'DIFFERENCE', width: 16, cell: ({ kind }) => kind },
+  { title: 'OBJECT', width: 32, cell: ({ objectId }) => objectId },
+  { title: 'HERE', width: 32, cell: ({ ours }) => summarize(ours) },
+  { title: 'THERE', width: 32, cell: ({ theirs }) => summarize(theirs) },
+]
 
 class UsageError extends Error {
   override name = 'UsageError'
@@ -201,4 +215,30 @@ function reasonOf(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   const code = 'code' in error ? String(error.code) : error.name
   return `could not compare: ${error.message === '' ? code : error.message}`
+}
+
+/** A line of titles, then one line per finding. Amounts are in minor units. */
+function showFindings(findings: readonly Finding[]): string {
+  const titles = columns.map(({ title, width }) => fit(title, width))
+  const rows = findings.map((finding) =>
+    columns.map(({ cell, width }) => fit(cell(finding), width)),
+  )
+  return [titles, ...rows].map((cells) => `${cells.join('  ').trimEnd()}\n`).join('')
+}
+
+function fit(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width)
+}
+
+/** Shows the posted or captured amount if there is one, not the requested amount. */
+function summarize(evidence: Evidence): string {
+  if (evidence === null) return '-'
+  const { status, kind, currency } = evidence
+  const captured = evidence['amount_captured'] === 0 ? undefined : evidence['amount_captured']
+  const amount = evidence['booked'] ?? captured ?? evidence['amount']
+  return [status ?? kind, amount, currency].filter((part) => isShown(part)).join(' ')
+}
+
+function isShown(part: unknown): boolean {
+  return typeof part === 'number' || (typeof part === 'string' && part !== '')
 }

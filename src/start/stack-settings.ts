@@ -1,23 +1,23 @@
 // The settings of a running `npm start`, stored in its data folder, and read by the commands that an
-// operator runs beside it: which database, provider and encryption key it has chosen by itself.
+// operator runs beside it: which database, provider and encryption key it has chosen by itself. The URL of its
+// database also stands alone, for processes that are started apart from it (the dashboard of the queues).
 import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readConfig, type Config } from '../config.ts'
-import { writePrivately } from './private-file.ts'
 
 type Settings = Readonly<Record<string, string>>
 
 /** cli/connection.ts reads it too. */
-const fileOf = (folder: string): string => join(folder, 'running-stack.json')
+const settingsFileOf = (folder: string): string => join(folder, 'running-stack.json')
 
 /** Stores the settings, readable for the file's owner only, because they have secrets. */
 export async function leaveStackSettings(folder: string, settings: Settings): Promise<void> {
-  await writePrivately(fileOf(folder), JSON.stringify({ pid: process.pid, settings }))
+  await writePrivately(settingsFileOf(folder), JSON.stringify({ pid: process.pid, settings }))
 }
 
 export async function removeStackSettings(folder: string): Promise<void> {
-  await rm(fileOf(folder), { force: true })
+  await rm(settingsFileOf(folder), { force: true })
 }
 
 /**
@@ -36,7 +36,7 @@ export async function readConfigBesideStack(): Promise<Config> {
 
 /** Undefined when no stack runs with this folder. A crash leaves the file of an ended process. */
 async function findStackSettings(folder: string): Promise<Settings | undefined> {
-  const file = fileOf(folder)
+  const file = settingsFileOf(folder)
   if (!existsSync(file)) return undefined
   const { pid, settings } = JSON.parse(await readFile(file, 'utf8')) as {
     pid: number
@@ -51,4 +51,31 @@ function isRunning(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * Writes a file that only its owner may read. The rename makes it atomic, so a crash leaves no half
+ * file.
+ */
+export async function writePrivately(file: string, text: string): Promise<void> {
+  const unfinished = `${file}.unfinished`
+  await writeFile(unfinished, text, { mode: 0o600 })
+  await rename(unfinished, file)
+}
+
+const urlFileOf = (folder: string): string => join(folder, 'database-url')
+
+/** Writes the URL, readable for the file's owner only, because it contains a password. */
+export async function leaveDatabaseUrl(folder: string, url: string): Promise<void> {
+  await writePrivately(urlFileOf(folder), url)
+}
+
+export async function removeDatabaseUrl(folder: string): Promise<void> {
+  await rm(urlFileOf(folder), { force: true })
+}
+
+/** Undefined when no stack runs with this folder. After a crash, the file may be left over. */
+export async function findDatabaseUrl(folder: string): Promise<string | undefined> {
+  const file = urlFileOf(folder)
+  return existsSync(file) ? readFile(file, 'utf8') : undefined
 }

@@ -15,7 +15,7 @@ import {
   type NewAttempt,
 } from '../db/webhooks/webhook-attempts.ts'
 import { findDelivery } from '../db/webhooks/webhook-deliveries.ts'
-import { FIRST_PAUSE_SECONDS } from '../domain/webhooks/endpoint-circuit.ts'
+import { FIRST_PAUSE_SECONDS } from '../domain/webhooks/webhook-endpoint.ts'
 import { presentEvent, showEventId } from '../domain/events/event.ts'
 import {
   judgeReply,
@@ -23,7 +23,7 @@ import {
   retryDelaySeconds,
 } from '../domain/webhooks/webhook-delivery.ts'
 import type { SendWebhook, SentReply } from './send-webhook.ts'
-import { signatureHeaders } from './sign-webhook.ts'
+import { Webhook } from 'standardwebhooks'
 
 /** The parts of the service that deliveries need. */
 export interface WebhookParts {
@@ -146,4 +146,27 @@ function logAttempt(
   const { because, verdict, latencyMs, reply, retryInSeconds } = attempt
   const fields = { delivery: deliveryId, attempt: number, ...reply, because, latencyMs }
   log.info({ ...fields, retryInSeconds }, verdict)
+}
+
+// Signs webhook messages as specified by Standard Webhooks.
+// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+
+/** The signed message. The id is the same for all attempts; the time is the time of the attempt. */
+interface WebhookMessage {
+  readonly id: string
+  readonly sentAt: Date
+  readonly body: string
+}
+
+/** The headers that prove the origin of a message, with one signature per secret. */
+export function signatureHeaders(
+  { id, sentAt, body }: WebhookMessage,
+  secrets: readonly string[],
+): Record<string, string> {
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(id, sentAt, body))
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+    'webhook-signature': signatures.join(' '),
+  }
 }

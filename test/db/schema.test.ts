@@ -2,7 +2,7 @@
 // to another tenant's row.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { firstIdAt } from '../../src/db/connection/ids.ts'
+import { firstIdAt } from '../../src/db/connection/rows.ts'
 import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
 import { refundTransitions } from '../../src/domain/payments/refund.ts'
 import { makeTenant } from './reservations.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { beforeDue, createShutdown } from '../../src/engine/shutdown.ts'
+import { beforeDue, createShutdown } from '../../src/engine/engine.ts'
 
 function ending(timeoutMs: number) {
   let nowMs = 1_000

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import type { HealthFigures } from '../../src/db/operators/health-figures.ts'
-import { definitions, PREFIX } from '../../src/metrics/definitions.ts'
-import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
+import { createMetrics, type Metrics, definitions, PREFIX } from '../../src/metrics/metrics.ts'
 import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
 import { exportStoreGauges } from '../../src/metrics/store-gauges.ts'
 import { parseExposition } from './exposition.ts'

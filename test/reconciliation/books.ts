@@ -20,7 +20,7 @@ import {
 } from '../../dev/stripe-stand-in/payment-intents/payment-intent.ts'
 import { newRefund } from '../../dev/stripe-stand-in/refunds/refund.ts'
 import { openStorage, type Storage } from '../../dev/stripe-stand-in/storage.ts'
-import { systemClock } from '../../src/engine/clock.ts'
+import { systemClock } from '../../src/engine/engine.ts'
 import { createProviders } from '../../src/provider/providers.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import type { RunParts } from '../../src/reconciliation/carry-out-run.ts'

@@ -1,7 +1,11 @@
 // Tests the verdict for each status of a refund of ours with each status at the provider.
 import { expect, test } from '@jest/globals'
-import { refundStatuses, type Refund, type RefundStatus } from '../../src/domain/payments/refund.ts'
-import type { RefundStanding } from '../../src/domain/payments/refund-standing.ts'
+import {
+  refundStatuses,
+  type Refund,
+  type RefundStatus,
+  type RefundStanding,
+} from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
 import { judgeRefund, missingRefund } from '../../src/reconciliation/judge-refund.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'

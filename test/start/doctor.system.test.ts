@@ -1,6 +1,6 @@
 // Tests `npm run doctor` as a process, and that API and worker refuse what it calls a failure.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Check } from '../../src/domain/deployment/check.ts'
+import type { Check } from '../../src/domain/deployment/database-checks.ts'
 import { judgeClock } from '../../src/start/doctor/database.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
-import { signatureHeaders } from '../../src/webhooks/sign-webhook.ts'
+import { signatureHeaders } from '../../src/webhooks/deliver-webhook.ts'
 
 const secrets = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD']
 const message = () => ({ id: 'evt_1', sentAt: new Date(), body: '{"name":"Zoë"}' })

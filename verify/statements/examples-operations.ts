@@ -7,7 +7,7 @@ import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-p
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import * as sweeper from '../../src/db/operations/sweeper.ts'
 import * as unknownOutcomes from '../../src/db/operations/unknown-outcomes.ts'
-import { writesOfDispute } from '../../src/domain/payments/dispute-changes.ts'
+import { writesOfDispute } from '../../src/domain/payments/dispute.ts'
 import { reminderOf } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'

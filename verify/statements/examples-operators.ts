@@ -6,7 +6,7 @@ import { readWithinLimits, selectHealthFigures } from '../../src/db/operators/he
 import * as operationOverviews from '../../src/db/operators/lists/operation-overviews.ts'
 import { findJobless, findQueued } from '../../src/db/operators/lists/operation-conditions.ts'
 import { createOverviewReader } from '../../src/db/operators/overview.ts'
-import * as serviceProcesses from '../../src/db/operators/service-processes.ts'
+import * as serviceProcesses from '../../src/db/operators/process-reporter.ts'
 import * as webhookOverviews from '../../src/db/operators/lists/webhook-overviews.ts'
 import { example, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF } from './example-values.ts'

@@ -13,12 +13,12 @@ import * as reconciliationProgress from '../../src/db/reconciliation/reconciliat
 import * as missingRecords from '../../src/db/reconciliation/missing-records.ts'
 import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-runs.ts'
 import * as erasedCustomers from '../../src/db/retention/erased-customers.ts'
-import { deleteOld } from '../../src/db/retention/old-records.ts'
 import {
   findLongerRetention,
   retentionSettings,
   storeRetention,
   type History,
+  deleteOld,
 } from '../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
 import { example, type Example } from './example.ts'

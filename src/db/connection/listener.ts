@@ -2,7 +2,7 @@
 // notice that its server went silent or is no longer the primary, so it asks.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from 'postgres'
-import { withinMs } from './deadline.ts'
+import { withinMs } from './store-errors.ts'
 import {
   connectDriver,
   RECONNECT_DELAY_MAX_SECONDS,

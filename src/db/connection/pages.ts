@@ -2,8 +2,7 @@
 // the limit is read, to know whether more rows follow in the direction of paging. An ordered list shows
 // an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
-import { NO_TENANT } from './ids.ts'
-import { objectsOf } from './rows.ts'
+import { objectsOf, NO_TENANT } from './rows.ts'
 import { inTenant, together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */

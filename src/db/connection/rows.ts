@@ -1,7 +1,8 @@
 // Rows and objects: `tenant_id` of a row is `tenantId` of an object, and a timestamp, which is text in a row,
 // is a date.
-import type { Fragment, Transaction } from './client.ts'
+import type { Fragment, Transaction, Sql } from './client.ts'
 import { together } from './transaction.ts'
+import type { PgTable } from 'drizzle-orm/pg-core'
 
 /** The object of a row, or of a part of one. */
 export type ObjectOf<Row> = {
@@ -102,3 +103,35 @@ export function forEachTenant<Row extends { readonly tenantId: string }, Result>
 
 /** The format of `bytea` in JSON. */
 export const asBytea = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`
+
+/** What `select *` returns for a row. The JSON of a row differs from it only in `bytea`. */
+export type RowOf<
+  Table extends PgTable,
+  Columns extends PgTable['_']['columns'] = Table['_']['columns'],
+> = {
+  readonly [Member in keyof Columns as Columns[Member]['_']['name']]:
+    | (Columns[Member]['_']['data'] extends Date ? string : Columns[Member]['_']['data'])
+    | (Columns[Member]['_']['notNull'] extends true ? never : null)
+}
+
+/**
+ * The lists that show an entry only when no earlier one can still appear. Their new rows get their ids
+ * from `nextId`.
+ */
+type OrderedList = 'events' | 'ledger' | 'admin_actions'
+
+/** The tenant of a list that belongs to no tenant. */
+export const NO_TENANT = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * An expression: the id of a new row of a list. The row has to be inserted in this transaction: until it
+ * ends, readers wait for it. See drizzle/0000_schema.sql.
+ */
+export const nextId = (sql: Sql | Transaction, list: OrderedList, tenantId: Fragment): Fragment =>
+  sql`next_id(${list}::text, ${tenantId})`
+
+/** The lower bound of all UUIDv7 of that time, in milliseconds since 1970. */
+export function firstIdAt(ms: number): string {
+  const time = Math.max(0, ms).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}

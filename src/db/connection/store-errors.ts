@@ -1,6 +1,5 @@
 // Tells transient errors (the store is unreachable, restarting, full or deadlocked) from bugs.
 // After a transient error of a commit, whether it happened is unknown.
-
 import postgres from 'postgres'
 
 /** Codes of the driver and of Node for an open connection that ended before the answer. */
@@ -135,4 +134,25 @@ function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   if ('code' in error && typeof error.code === 'string') return error.code
   return 'cause' in error ? errorCode(error.cause) : undefined
+}
+
+// The limit on how long a request waits for the store: a frozen server or a silent connection never
+// reports an error.
+
+/** The store did not answer in time; whether it executed the statement is unknown. */
+export class StoreTimeoutError extends Error {
+  override name = 'StoreTimeoutError'
+  readonly code = 'ETIMEDOUT'
+}
+
+/** @throws StoreTimeoutError when the statement takes longer than that many milliseconds. */
+export function withinMs<Value>(timeoutMs: number, statement: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    // Created only when needed: capturing its stack is the most expensive step here.
+    const timer = setTimeout(
+      () => reject(new StoreTimeoutError(`the store did not answer in ${timeoutMs} ms`)),
+      timeoutMs,
+    )
+    statement.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

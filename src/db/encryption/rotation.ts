@@ -1,7 +1,7 @@
 // Encrypts stored values again, with the first key of ENCRYPTION_KEYS: plain values of an earlier
 // version, and values of older keys. It walks the tables by their primary keys, in batches.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { NO_TENANT } from '../connection/ids.ts'
+import { NO_TENANT } from '../connection/rows.ts'
 import { asService, inTenants, together } from '../connection/transaction.ts'
 import { ENCRYPTED, EncryptionError, keyNameOf } from './encryption.ts'
 import {

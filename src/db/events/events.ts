@@ -2,13 +2,12 @@
 import type { Event } from '../../domain/events/event.ts'
 import type { Sql } from '../connection/client.ts'
 import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectOf } from '../connection/rows.ts'
+import { objectOf, type RowOf } from '../connection/rows.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { asTenant } from '../connection/transaction.ts'
 import type { events } from '../schema/events.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
 export type EventRow = RowOf<typeof events>

@@ -11,7 +11,7 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { objectOf, rowsOf } from '../connection/rows.ts'
+import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asService, asTenant, inService, inTenant } from '../connection/transaction.ts'
 import {
   addJobs,
@@ -21,8 +21,7 @@ import {
   PROVIDER_EVENTS_QUEUE,
   REMINDERS_QUEUE,
 } from '../queue/jobs.ts'
-import type { providerEvents } from '../schema/provider-events.ts'
-import type { RowOf } from '../schema/row-of.ts'
+import type { providerEvents } from '../schema/events.ts'
 import { writePaymentEvents } from './write-events.ts'
 
 /** An event in the inbox. */

@@ -3,7 +3,7 @@
 import {
   undoableOperations,
   type CancellationStatus,
-} from '../../domain/idempotency/cancellation.ts'
+} from '../../domain/idempotency/idempotency-key.ts'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import { cancellationOf } from '../../domain/events/provider-event.ts'
 import type {

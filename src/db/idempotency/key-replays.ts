@@ -2,10 +2,9 @@
 // batches, and are deleted with their key.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { forEachTenant, objectOf, rowsOf } from '../connection/rows.ts'
+import { forEachTenant, objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, inTenants } from '../connection/transaction.ts'
 import type { keyReplays } from '../schema/idempotency-keys.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 /** What a request got that used a key again: the stored response, a 409 or a 422. */
 export type KeyReuse = 'replays' | 'conflicts' | 'mismatches'

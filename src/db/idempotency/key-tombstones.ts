@@ -1,12 +1,11 @@
 // Reads and deletes tombstones: what an idempotency key created before it expired, for a late
 // retry.
 import { hash } from 'node:crypto'
-import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
+import type { Tombstone } from '../../domain/idempotency/idempotency-key.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { asBytea, objectOf } from '../connection/rows.ts'
+import { asBytea, objectOf, type RowOf } from '../connection/rows.ts'
 import { asService, asTenant } from '../connection/transaction.ts'
 import type { keyTombstones } from '../schema/key-tombstones.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 /** What a retry with an expired key gets: a new operation, or an error. */
 export type ExpiredKeys = 'new' | 'gone'

@@ -4,10 +4,9 @@ import type { LedgerAccount, LedgerKind } from '../../domain/ledger/ledger.ts'
 import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { listOf, matching, type List, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectOf } from '../connection/rows.ts'
+import { objectOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 type TransactionRow = Pick<
   RowOf<typeof ledgerPostings>,

@@ -4,12 +4,10 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { LedgerEntry, MovementKind, Posting } from '../../domain/ledger/ledger.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { nextId } from '../connection/ids.ts'
-import { forEachTenant, rowsOf } from '../connection/rows.ts'
+import { forEachTenant, rowsOf, type RowOf, nextId } from '../connection/rows.ts'
 import { inTenants, together } from '../connection/transaction.ts'
 import type { OperationRow } from '../operations/operation-rows.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 /** Inserts ledger transactions of operations of a tenant, each with its postings and an id. */
 export async function insertPostings(

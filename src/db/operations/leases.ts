@@ -6,9 +6,14 @@ import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { forEachTenant } from '../connection/rows.ts'
 import { asTenant, inTenants } from '../connection/transaction.ts'
-import { keyColumns, type KeyRow } from '../idempotency/idempotency-keys.ts'
+import {
+  keyColumns,
+  type KeyRow,
+  isOperation,
+  isOwner,
+  type Fence,
+} from '../idempotency/idempotency-keys.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
-import { isOperation, isOwner, type Fence } from './fence.ts'
 import { joinResources, nameOf, type OperationRow } from './operation-rows.ts'
 
 /** An operation that a worker owns, with the lease epoch that fences its writes. */

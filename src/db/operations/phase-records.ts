@@ -3,7 +3,7 @@ import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { ChangedPayment } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
-import type { ChangedDispute } from '../../domain/payments/dispute-changes.ts'
+import type { ChangedDispute } from '../../domain/payments/dispute.ts'
 import type { ChangedRefund } from '../../domain/payments/refund.ts'
 import type { PhaseRun } from './phase-runs.ts'
 

@@ -2,11 +2,10 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Store, Transaction } from '../connection/client.ts'
-import { objectOf, rowsOf, type NewRow, type ObjectOf } from '../connection/rows.ts'
+import { objectOf, rowsOf, type NewRow, type ObjectOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
 import type { phaseRuns } from '../schema/phase-runs.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 /** One try of a phase, from the engine. */
 export interface PhaseRun {

@@ -1,10 +1,9 @@
 // Reads what the service does now: how many operations it accepts and completes, how long takeovers
 // take, and whose operations wait. Each statement reads a bounded number of rows by an index.
 import type { Sql, Transaction } from '../connection/client.ts'
-import { firstIdAt } from '../connection/ids.ts'
 import { asService } from '../connection/transaction.ts'
 import type { phaseRuns } from '../schema/phase-runs.ts'
-import type { RowOf } from '../schema/row-of.ts'
+import { type RowOf, firstIdAt } from '../connection/rows.ts'
 
 /** The time over which the rates are counted. */
 export const RATE_WINDOW_SECONDS = 10

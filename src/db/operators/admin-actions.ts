@@ -2,9 +2,8 @@
 import type { Verdict } from '../../domain/operations/verdict.ts'
 import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
 import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectsOf } from '../connection/rows.ts'
+import { objectsOf, firstIdAt, nextId, NO_TENANT } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import type { adminActions } from '../schema/service.ts'
 

@@ -1,7 +1,7 @@
 // Reads the health figures, which show whether something is stuck: how much work waits, and for how
 // long. They are a few rows of partial indexes, however many completed keys exist.
 import type { Sql, Transaction } from '../connection/client.ts'
-import { withinMs } from '../connection/deadline.ts'
+import { withinMs } from '../connection/store-errors.ts'
 import { JOB_SCHEMA } from '../queue/jobs.ts'
 import { inService, together } from '../connection/transaction.ts'
 

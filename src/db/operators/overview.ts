@@ -12,7 +12,7 @@ import {
 import { listOpenProposals } from './admin-actions.ts'
 import { readWithinLimits, selectHealthFigures, type HealthFigures } from './health-figures.ts'
 import { countProposedOperations } from './lists/operation-overviews.ts'
-import { listProcesses, type SeenProcess } from './service-processes.ts'
+import { listProcesses, type SeenProcess } from './process-reporter.ts'
 
 export interface Overview {
   readonly at: Date

@@ -1,19 +1,19 @@
 // Inserts, reads and changes disputes.
-import { firstStatus, type ChangedDispute } from '../../domain/payments/dispute-changes.ts'
 import {
   refundRefusingStatuses,
   type Dispute,
   type DisputeStanding,
+  firstStatus,
+  type ChangedDispute,
 } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { objectOf, rowsOf } from '../connection/rows.ts'
+import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'
 import type { NewEvent } from '../events/write-events.ts'
 import { byIntent, unchanged, type Intent, type WriteResources } from '../idempotency/intent.ts'
 import { StaleResourceError } from './payments.ts'
 import type { disputes } from '../schema/disputes.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 export type DisputeRow = RowOf<typeof disputes>
 

@@ -15,7 +15,7 @@ import {
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { objectOf, rowsOf } from '../connection/rows.ts'
+import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
 import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
@@ -27,7 +27,6 @@ import {
   type WriteResources,
 } from '../idempotency/intent.ts'
 import type { payments } from '../schema/payments.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 export type PaymentRow = RowOf<typeof payments>
 

@@ -9,10 +9,10 @@ import {
   type RefundChange,
   type RefundReason,
   type RefundStatus,
+  waitingRefundStatuses,
 } from '../../domain/payments/refund.ts'
-import { waitingRefundStatuses } from '../../domain/payments/refund-standing.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { rowsOf } from '../connection/rows.ts'
+import { rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
 import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
 import {
@@ -23,7 +23,6 @@ import {
   type WriteResources,
 } from '../idempotency/intent.ts'
 import type { refunds } from '../schema/refunds.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import { findDisputed } from './disputes.ts'
 import {
   inOrderOfReference,

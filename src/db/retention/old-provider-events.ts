@@ -2,7 +2,7 @@
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { inService } from '../connection/transaction.ts'
-import type { Old } from './old-records.ts'
+import type { Old } from './stored-retention.ts'
 
 /** A position in the order in which events were closed. */
 interface Cursor {

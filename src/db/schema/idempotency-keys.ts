@@ -4,10 +4,9 @@
 // key was used again, for the people who run the service.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
-import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
+import { cancellationStatuses } from '../../domain/idempotency/idempotency-key.ts'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
-import type { Evidence } from '../operations/evidence.ts'
 import { bytea, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
@@ -191,3 +190,20 @@ export const keyReplays = pgTable(
     seenByItsTenant(),
   ],
 )
+
+/**
+ * What an operator stated about an unknown outcome: the id of the created object, or that there is
+ * none. The next look-up judges it, and it is dropped then.
+ */
+export interface Evidence {
+  /** The entry of the audit trail with the statement. */
+  readonly claim: string
+  /** It did not happen. Not a proof by itself: the look-up decides. */
+  readonly proved_absent?: true
+  /** Two operators state that it did not happen, even if no look-up is possible. */
+  readonly unverified?: true
+  readonly provider_payment_id?: string
+  readonly provider_refund_id?: string
+  readonly by: string
+  readonly note: string
+}

@@ -7,13 +7,13 @@ import {
   cancellationReasons,
   captureMethods,
   expirySteps,
+  statusesWithoutEffect,
 } from '../../domain/payments/payment.ts'
 import {
   paymentStatuses,
   paymentTransitions,
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
-import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
 import { minor, timestamptz, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { ofTenant } from './tenants.ts'
 

@@ -2,17 +2,14 @@
 // constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
-import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
-import {
-  followedRefundStatuses,
-  waitingRefundStatuses,
-} from '../../domain/payments/refund-standing.ts'
-import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
+import { AMOUNT_MAX_MINOR, statusesWithoutEffect } from '../../domain/payments/payment.ts'
 import {
   refundReasons,
   refundStatuses,
   refundTransitions,
   type RefundStatus,
+  followedRefundStatuses,
+  waitingRefundStatuses,
 } from '../../domain/payments/refund.ts'
 import { minor, timestamptz, oneOf, refersTo, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'

@@ -2,8 +2,8 @@
 // endpoint, and the attempts at it.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
+import { timestamptz, oneOf, seenByItsTenant, refersTo } from './columns.ts'
 import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
-import { timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 

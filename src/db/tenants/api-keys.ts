@@ -20,9 +20,8 @@ import {
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectsOf } from '../connection/rows.ts'
+import { objectsOf, type RowOf } from '../connection/rows.ts'
 import { asService, inTenant } from '../connection/transaction.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import type { apiKeys, tenants } from '../schema/tenants.ts'
 
 /** The tenant of a request with its limits, its API key and the scopes of the key. */

@@ -1,6 +1,6 @@
 // Assigns customers of the provider to tenants. A tenant can charge only the customers that are
 // assigned to it: see `insertPayment`.
-import type { Customer } from '../../domain/tenants/customer.ts'
+import type { Customer } from '../../domain/tenants/tenant.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { rowsOf } from '../connection/rows.ts'

@@ -7,10 +7,15 @@ import { insertApiKey } from './api-keys.ts'
 import type { Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectsOf } from '../connection/rows.ts'
+import { objectsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, inService } from '../connection/transaction.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import type { tenants } from '../schema/tenants.ts'
+import {
+  limitsOf,
+  type LimitColumns,
+  type LimitName,
+  type TenantLimits,
+} from '../../domain/tenants/tenant-limits.ts'
 
 /** Creates a tenant without fees. Names are for people and need not be unique. */
 export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {
@@ -108,4 +113,30 @@ export async function setTenantDisabled(
   `
   if (changed.count === 1) await announceEndedKeys(sql)
   return objectsOf<Tenant>(changed)[0]
+}
+
+/** The limits of a tenant. Undefined when there is no such tenant. */
+export async function findTenantLimits(
+  sql: Sql | Transaction,
+  tenantId: string,
+): Promise<TenantLimits | undefined> {
+  const [row] = await asTenant(sql, tenantId)<LimitColumns[]>`
+    select rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
+    from tenants where id = ${tenantId}
+  `
+  return row && limitsOf(row)
+}
+
+/**
+ * Changes limits, null to the setting, and returns all of the tenant. Undefined when there is no such
+ * tenant. The service may change none but the least length of a key.
+ */
+export async function changeTenantLimits(
+  sql: Sql | Transaction,
+  tenantId: string,
+  change: { readonly [Name in LimitName]?: number | null },
+): Promise<TenantLimits | undefined> {
+  const columns = Object.entries(change).map(([name, value]) => [name.toLowerCase(), value])
+  await changeTenant(sql, tenantId, Object.fromEntries(columns) as Partial<LimitColumns>)
+  return await findTenantLimits(sql, tenantId)
 }

@@ -2,8 +2,7 @@
 // the number of the attempt, so that no attempt counts twice.
 import type { Event } from '../../domain/events/event.ts'
 import type { Reply } from '../../domain/webhooks/webhook-delivery.ts'
-import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
-import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
+import type { EndpointStatus, CircuitState } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'

@@ -3,13 +3,11 @@
 import type { DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { firstIdAt } from '../connection/ids.ts'
 import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectOf } from '../connection/rows.ts'
+import { objectOf, type RowOf, firstIdAt } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import { endPause } from './webhook-endpoints.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import type { webhookAttempts, webhookDeliveries } from '../schema/webhook-deliveries.ts'
 
 export type DeliveryRow = Omit<RowOf<typeof webhookDeliveries>, 'attempts' | 'schedule_step'> & {

@@ -2,11 +2,6 @@
 // contain a secret. The row of an endpoint keeps the record of its failures, which opens its circuit for a
 // while and disables it in the end: so all worker processes know it at once.
 import { ENDPOINT_DISABLED, ENDPOINT_TEST } from '../../domain/events/event-types.ts'
-import {
-  FAILURES_TO_OPEN,
-  FIRST_PAUSE_SECONDS,
-  LONGEST_PAUSE_SECONDS,
-} from '../../domain/webhooks/endpoint-circuit.ts'
 import type { Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import {
   ENDPOINTS_MAX,
@@ -14,11 +9,14 @@ import {
   type DisabledReason,
   type EndpointStatus,
   type WebhookEndpoint,
+  FAILURES_TO_OPEN,
+  FIRST_PAUSE_SECONDS,
+  LONGEST_PAUSE_SECONDS,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
-import { objectOf, rowsOf } from '../connection/rows.ts'
+import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
 import {
   deliverToSubscribers,
@@ -26,7 +24,6 @@ import {
   insertEndpointEvent,
 } from '../events/write-events.ts'
 import type { WebhookJob } from '../queue/jobs.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */

@@ -1,5 +1,32 @@
 // Judges a database by what the guarantees of the service need. Each failure is a reason not to start.
-import { failure, ok, warning, type Check } from './check.ts'
+
+/** A `failure` breaks a guarantee of the service, or keeps it from working. */
+type Verdict = 'ok' | 'warning' | 'failure'
+
+export interface Check {
+  readonly name: string
+  readonly verdict: Verdict
+  /** What was found. No secret is part of it. */
+  readonly found: string
+  /** What to do, unless the verdict is `ok`. */
+  readonly advice?: string
+}
+
+export const ok = (name: string, found: string): Check => ({ name, verdict: 'ok', found })
+
+export const warning = (name: string, found: string, advice: string): Check => ({
+  name,
+  verdict: 'warning',
+  found,
+  advice,
+})
+
+export const failure = (name: string, found: string, advice: string): Check => ({
+  name,
+  verdict: 'failure',
+  found,
+  advice,
+})
 
 /** Tested with every change; the embedded server is a newer one. */
 const OLDEST_VERSION = 15

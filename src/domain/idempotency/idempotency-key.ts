@@ -1,7 +1,11 @@
 // Reads the Idempotency-Key header. This is the only place that decides which headers mean the same
-// key.
+// key. Defines what becomes of a key: its cancellation, for a client that lost the answer and wants out, and
+// its tombstone, which keeps what a deleted key created or changed.
 import { type List, parseList } from 'structured-headers'
 import { ProblemError } from '../problems/problem-error.ts'
+import type { LocalOperation } from '../operations/operation.ts'
+import { paymentPath } from '../payments/payment.ts'
+import { refundPath } from '../payments/refund.ts'
 
 export const KEY_LENGTH_MAX = 255
 
@@ -69,4 +73,44 @@ function readBareKey(value: string): string {
 /** Whether the service itself created the operation. Its key is never shown to clients. */
 export function isInternalKey(key: string): boolean {
   return key.startsWith('§')
+}
+
+/**
+ * What became of the cancellation of a key. `in_progress`: the operation is under way, or its payment
+ * is being canceled or refunded. `prevented`: nothing was executed, and nothing ever is under this key.
+ * `undone`: the payment is canceled, or the provider has accepted refunds of all its money.
+ * `nothing_to_undo`: the operation ended without effect. `refused`: what the operation did cannot be
+ * undone by the service.
+ */
+export const cancellationStatuses = [
+  'in_progress',
+  'prevented',
+  'undone',
+  'nothing_to_undo',
+  'refused',
+] as const
+export type CancellationStatus = (typeof cancellationStatuses)[number]
+
+/** The operation of a key that was canceled before its request arrived. */
+export const CANCEL_KEY = 'idempotency_key.cancel' satisfies LocalOperation
+
+/** The operations whose effect a cancellation can undo: they take money. */
+export const undoableOperations = ['payment.create', 'payment.capture'] as const
+
+/** What remains of an earlier operation with the same key. */
+export interface Tombstone {
+  readonly paymentId: string | null
+  readonly refundId: string | null
+  /** The path of the resource of a local operation, if there is one. */
+  readonly location: string | null
+  readonly expiredAt: Date
+}
+
+/**
+ * The path of the resource that the earlier operation created or changed; undefined without one.
+ */
+export function earlierResourcePath(tombstone: Tombstone): string | undefined {
+  if (tombstone.refundId !== null) return refundPath(tombstone.refundId)
+  if (tombstone.paymentId !== null) return paymentPath(tombstone.paymentId)
+  return tombstone.location ?? undefined
 }

@@ -1,10 +1,10 @@
 // Renders ledger transactions and balances for the API. Debits are positive and credits negative,
 // so the amounts of a transaction sum to zero.
-import type { LedgerAccount, LedgerKind, Posting } from './ledger.ts'
-import { showDisputeId } from '../payments/dispute.ts'
 import { showPaymentId } from '../payments/payment.ts'
 import { showRefundId } from '../payments/refund.ts'
+import { showDisputeId } from '../payments/dispute.ts'
 import { parseId, showId } from '../resource-id.ts'
+import type { LedgerAccount, LedgerKind, Posting } from './ledger.ts'
 
 /** One movement of money: the postings that were written together. */
 export interface LedgerTransaction {

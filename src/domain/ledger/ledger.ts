@@ -1,7 +1,6 @@
 // The ledger's rules: the accounts, and the postings of each movement of money. A posting moves an
 // amount from one account to another, so no set of postings can be out of balance.
 import type { Payment } from '../payments/payment.ts'
-import type { Refund } from '../payments/refund.ts'
 
 /**
  * The accounts of a tenant, one of each per currency: what the provider owes us, what we owe the
@@ -72,19 +71,18 @@ export function entryOfCapture(
   return { kind: 'capture', currency, postings: postingsOfCapture(amountCapturedMinor, fees) }
 }
 
+interface Amount {
+  readonly currency: string
+  readonly amountMinor: number
+}
+
 /** The ledger entry for a refund. */
-export function entryOfRefund({
-  currency,
-  amountMinor,
-}: Pick<Refund, 'currency' | 'amountMinor'>): LedgerEntry {
+export function entryOfRefund({ currency, amountMinor }: Amount): LedgerEntry {
   return { kind: 'refund', currency, postings: postingsOfRefund(amountMinor) }
 }
 
 /** The ledger entry for a refund that failed or was canceled after its money had moved. */
-export function entryOfFailedRefund({
-  currency,
-  amountMinor,
-}: Pick<Refund, 'currency' | 'amountMinor'>): LedgerEntry {
+export function entryOfFailedRefund({ currency, amountMinor }: Amount): LedgerEntry {
   const postings = postingsOfRefund(amountMinor).map(({ debit, credit, ...posting }) => ({
     ...posting,
     debit: credit,

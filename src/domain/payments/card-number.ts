@@ -1,7 +1,7 @@
 // Finds card numbers in text and JSON, so that none reaches a log, a job, a metric or a table. It
 // returns the place of a card number, never its digits.
 import creditCardType from 'credit-card-type'
-import { findText } from '../problems/find-text.ts'
+import { findText } from '../problems/json-pointer.ts'
 
 /**
  * Which part of a body is searched: all of it, or the fields in which clients most likely send one.

@@ -1,7 +1,9 @@
-// Defines refunds, and renders them for the API.
+// Defines refunds, and renders them for the API. The standing of a refund is its state at the provider: it
+// decides which status of our refund follows, and what is posted to the ledger.
 import type { Failure } from './payment.ts'
 import { parseId, showId } from '../resource-id.ts'
 import { showPaymentId } from './payment.ts'
+import { entryOfFailedRefund, entryOfRefund, type LedgerEntry } from '../ledger/ledger.ts'
 
 /**
  * Every status of a refund, with the statuses that may follow it. `processing` and `unknown` mean
@@ -104,5 +106,50 @@ export function presentRefund(refund: Refund): Record<string, unknown> {
       message: refund.failure.message,
     },
     created_at: refund.createdAt.toISOString(),
+  }
+}
+
+export interface RefundStanding {
+  readonly providerRefundId: string
+  readonly status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
+  /** Why it failed. */
+  readonly failure?: Failure | undefined
+  /** Whether the money has left the balance. It returns when the refund fails or is canceled. */
+  readonly moved: boolean
+}
+
+/** The statuses in which a refund waits for the provider, and keeps its amount reserved. */
+export const waitingRefundStatuses = ['pending', 'requires_action'] as const
+
+/** The statuses that a later change at the provider can end. */
+export const followedRefundStatuses = [...waitingRefundStatuses, 'succeeded'] as const
+
+/** Whether the standing changes the refund. A standing from before the recorded one does not. */
+export function refundHasMovedOn(refund: Refund, { status, moved }: RefundStanding): boolean {
+  const following: readonly string[] = refundTransitions[refund.status]
+  return following.includes(status) && (status !== refund.status || (moved && !refund.moved))
+}
+
+/** Whether the refund gives the customer no money: it was given, and has returned. */
+export function hasReturned({ status }: RefundStanding): boolean {
+  return status === 'failed' || status === 'canceled'
+}
+
+/**
+ * What to write for the standing: the refund, and a ledger transaction for each movement that is
+ * not posted yet.
+ */
+export function writesOfStanding(
+  refund: Refund,
+  standing: RefundStanding,
+): { refund: ChangedRefund; ledger: LedgerEntry[] } {
+  const moved = refund.moved || standing.moved
+  const { status, failure, providerRefundId } = standing
+  return {
+    refund: refundAfter(refund, { status, failure, providerRefundId, moved }),
+    ledger: [
+      ...(moved && !refund.moved ? [entryOfRefund(refund)] : []),
+      ...(moved && hasReturned(standing) ? [entryOfFailedRefund(refund)] : []),
+    ],
   }
 }

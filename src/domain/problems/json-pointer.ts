@@ -1,4 +1,4 @@
-// Builds RFC 6901 pointers that are safe to show: they name a place in a request body, but never
+// Finds text in parsed JSON: in strings, numbers and member names. Builds RFC 6901 pointers that are safe to show: they name a place in a request body, but never
 // repeat text of it that could be a secret.
 
 // At most eight digits: too few for a card number, enough for `address_line1`.
@@ -18,4 +18,26 @@ export function jsonPointer(path: readonly PropertyKey[]): string {
 
 function isPlainName(part: string | symbol): boolean {
   return typeof part === 'string' && PLAIN_NAME.test(part)
+}
+
+/**
+ * @returns the RFC 6901 pointer of the first text for which the test is true (for a member name: of
+ *   the object), or undefined. The pointer contains plain member names only, see `jsonPointer`.
+ */
+export function findText(
+  value: unknown,
+  isFound: (text: string) => boolean,
+  path: readonly PropertyKey[] = [],
+): string | undefined {
+  if (typeof value === 'string' || typeof value === 'number') {
+    return isFound(String(value)) ? jsonPointer(path) : undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const members = Array.isArray(value) ? value.entries() : Object.entries(value)
+  for (const [name, member] of members) {
+    if (isFound(String(name))) return jsonPointer(path)
+    const pointer = findText(member, isFound, [...path, name])
+    if (pointer !== undefined) return pointer
+  }
+  return undefined
 }

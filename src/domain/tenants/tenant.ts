@@ -1,4 +1,4 @@
-// Defines tenants, and renders them for operators.
+// Defines tenants and the customers of the provider that they may charge, and renders both for operators.
 import type { Route } from '../payments/routing.ts'
 import { parseId, showId } from '../resource-id.ts'
 
@@ -32,4 +32,34 @@ export function presentTenant(tenant: Tenant): Record<string, unknown> {
     created_at: tenant.createdAt.toISOString(),
     disabled_at: tenant.disabledAt?.toISOString() ?? null,
   }
+}
+
+/** A customer of the provider, by the provider's id, and the tenant that may charge it. */
+export interface Customer {
+  readonly id: string
+  readonly tenantId: string
+  readonly assignedAt: Date
+}
+
+/** Whether a text can be an id of the provider. */
+export const isProviderId = (text: string): boolean => /^[\x21-\x7E]{1,255}$/.test(text)
+
+export function presentCustomer({ id, tenantId, assignedAt }: Customer): Record<string, unknown> {
+  return {
+    id,
+    object: 'customer',
+    tenant: showTenantId(tenantId),
+    assigned_at: assignedAt.toISOString(),
+  }
+}
+
+const NAMED_MAX = 10
+
+/** Says to which tenants customers belong, in one sentence. */
+export function describeOwners(customers: readonly Pick<Customer, 'id' | 'tenantId'>[]): string {
+  const named = customers
+    .slice(0, NAMED_MAX)
+    .map(({ id, tenantId }) => `${id} belongs to ${showTenantId(tenantId)}`)
+  const others = customers.length - named.length
+  return `${named.join(', ')}${others > 0 ? `, and ${others} others to other tenants` : ''}.`
 }

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Store } from '../../db/connection/client.ts'
 import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
-import { withinMs } from '../../db/connection/deadline.ts'
+import { withinMs } from '../../db/connection/store-errors.ts'
 import { findOpenConsoleSessions, type SessionLimits } from '../../db/operators/console-sessions.ts'
 import type { IdleWatch } from '../keyed/idle-watch.ts'
 

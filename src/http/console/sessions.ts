@@ -14,9 +14,10 @@ import {
   type ApiParts,
   type OpenEndpoint,
   type SessionEndpoint,
+  type OpenSession,
+  type OperatorKey,
 } from '../endpoint.ts'
 import { timeField } from '../contracts/fields.ts'
-import type { OpenSession, OperatorKey } from '../operators/operator.ts'
 import {
   authenticateOperatorKey,
   sessionLimits,

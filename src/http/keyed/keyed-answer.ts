@@ -1,7 +1,10 @@
 // Builds the answer to a keyed request: the stored response, or what the state of the operation says.
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import {
+  type IdempotencyKey,
+  findSecondsUntilStart,
+} from '../../db/idempotency/idempotency-keys.ts'
 import type { Reservation } from '../../db/idempotency/intents.ts'
-import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
+import { CANCEL_KEY } from '../../domain/idempotency/idempotency-key.ts'
 import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
@@ -11,7 +14,6 @@ import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import type { ReservationResult } from '../observer.ts'
 import type { KeyedRoute } from './keyed-route.ts'
 import type { Preferences } from './prefer.ts'
-import { secondsUntilChange } from './seconds-until-change.ts'
 import { tombstoneHeaders } from './tombstone-headers.ts'
 
 /** `owner`: this request created or reopened the operation. `retry`: an earlier request did. */
@@ -127,4 +129,49 @@ function preferenceApplied(
   if (prefer.respondAsync && (role === 'owner' || isAccepted(key))) applied.push('respond-async')
   if (prefer.waitSeconds !== undefined) applied.push(`wait=${waitSeconds}`)
   return applied.length === 0 ? {} : { 'preference-applied': applied.join(', ') }
+}
+
+/** Nothing is scheduled any more: a person has to look. They have no schedule to derive this from. */
+const PERSON_SECONDS = 3_600
+
+/** A worker takes a job that is due in milliseconds. */
+const SOON_SECONDS = 1
+
+/**
+ * Seconds until the state of an operation without a response changes by itself. There is no upper
+ * bound: a client that asks before the next check of an unknown outcome learns nothing. Operators
+ * and events of the provider can end it earlier, which webhooks announce.
+ */
+async function secondsUntilChange(parts: ApiParts, key: IdempotencyKey): Promise<number> {
+  const { settings, store } = parts
+  switch (key.status) {
+    case 'unknown':
+      return key.dueInSeconds ?? PERSON_SECONDS
+    case 'processing':
+      return secondsOfLease(settings, key.dueInSeconds ?? 0)
+    case 'pending': {
+      if (key.attempts === 0) return SOON_SECONDS
+      const start = await withinStoreTimeout(parts, findSecondsUntilStart(store.sql, key))
+      // The sweeper gives an operation without a job a new one.
+      return start ?? settings.SWEEP_INTERVAL_MS / 1_000
+    }
+    // The retry itself continues the operation, and its call waits for the circuit of the provider.
+    case 'failed_retryable':
+      return settings.BREAKER_OPEN_MS / 1_000
+    case 'completed':
+      return SOON_SECONDS
+  }
+}
+
+/**
+ * Most runs end within a second, and a run whose worker died ends with its lease. So the client asks
+ * again after as long as the lease has lasted, and at its end at the latest; the sweeper takes over
+ * then.
+ */
+function secondsOfLease(
+  { LEASE_MS, SWEEP_INTERVAL_MS }: ApiParts['settings'],
+  remaining: number,
+): number {
+  if (remaining <= 0) return SWEEP_INTERVAL_MS / 1_000
+  return Math.min(remaining, LEASE_MS / 1_000 - remaining)
 }

@@ -2,13 +2,21 @@
 // once, however often the request is sent, and every retry gets its stored response or its current
 // state. Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
-import { StoreTimeoutError } from '../../db/connection/deadline.ts'
 import { FirstSentRefusedError, KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
-import { IntentRefusedError, type Reservation } from '../../db/idempotency/intents.ts'
+import {
+  IntentRefusedError,
+  type Reservation,
+  DuplicateReferenceError,
+} from '../../db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { StaleResourceError } from '../../db/payments/payments.ts'
-import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
+import {
+  StaleResourceError,
+  findPayment,
+  findUserOfReference,
+  type ReferenceName,
+} from '../../db/payments/payments.ts'
+import { isStoreUnavailable, StoreTimeoutError } from '../../db/connection/store-errors.ts'
 import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
@@ -16,18 +24,20 @@ import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
-import { refuseShortKey } from '../limits/key-length.ts'
-import { explainRefusedIntent, explainStale } from './explain-refusal.ts'
 import { answerFor, expiry, refuseOtherRequest, type Role } from './keyed-answer.ts'
 import {
   readIntent,
   readKeyedRequest,
   type KeyedIntent,
   type KeyedRequest,
+  refuseShortKey,
 } from './keyed-intent.ts'
 import type { KeyedRoute, OperationEndpoint } from './keyed-route.ts'
 import { observeReservations } from './observe-reservations.ts'
 import { parsePrefer, type Preferences } from './prefer.ts'
+import { findRefund } from '../../db/payments/refunds.ts'
+import { paymentPath, showPaymentId, type Payment } from '../../domain/payments/payment.ts'
+import { refundPath, showRefundId, type Refund } from '../../domain/payments/refund.ts'
 
 /**
  * After a lost acknowledgment the same intent is written again, which is safe: it has the same ids.
@@ -245,4 +255,55 @@ async function waitUntilIdle(
   // Every response closes in the end, and an abort is expensive.
   request.res?.off('close', abort)
   return idleKey === undefined ? await readAgain(parts, key) : { key: idleKey, resource: null }
+}
+
+/**
+ * Undefined when no payment or refund uses the reference any more, so that the request may succeed
+ * now.
+ */
+async function explainRefusedIntent(
+  parts: ApiParts,
+  { intent: { tenantId, refundId, details }, explainRefusal }: KeyedIntent,
+  error: IntentRefusedError,
+): Promise<ProblemError | undefined> {
+  if (!(error instanceof DuplicateReferenceError)) {
+    return await withinStoreTimeout(parts, explainRefusal())
+  }
+  const kind = refundId === null ? 'payment' : 'refund'
+  return await explainDuplicate(parts, tenantId, kind, details?.reference ?? null)
+}
+
+/**
+ * Explains why a failed operation cannot go on: its resource has changed, or lost its reference.
+ * Undefined when its reference is free again, so that it may go on now.
+ */
+async function explainStale(
+  parts: ApiParts,
+  { tenantId, paymentId, refundId }: IdempotencyKey,
+  cause: StaleResourceError,
+): Promise<ProblemError | undefined> {
+  const { sql } = parts.store
+  const kind = refundId === null ? 'payment' : 'refund'
+  const id = refundId ?? paymentId ?? ''
+  const search = kind === 'refund' ? findRefund(sql, tenantId, id) : findPayment(sql, tenantId, id)
+  const stale = await withinStoreTimeout<Payment | Refund | undefined>(parts, search)
+  const isUnchanged = stale?.status === 'failed' && stale.reference !== null
+  if (!isUnchanged) return new ProblemError('invalid-state', { cause })
+  return await explainDuplicate(parts, tenantId, kind, stale.reference)
+}
+
+async function explainDuplicate(
+  parts: ApiParts,
+  tenantId: string,
+  kind: ReferenceName['kind'],
+  reference: string | null,
+): Promise<ProblemError | undefined> {
+  if (reference === null) return undefined
+  const search = findUserOfReference(parts.store.sql, { tenantId, kind, reference })
+  const id = await withinStoreTimeout(parts, search)
+  if (id === undefined) return undefined
+  const [earlier, location] =
+    kind === 'refund' ? [showRefundId(id), refundPath(id)] : [showPaymentId(id), paymentPath(id)]
+  const detail = `The ${kind} ${earlier} has this reference.`
+  return new ProblemError('duplicate-reference', { detail, extensions: { earlier, location } })
 }

@@ -5,9 +5,14 @@ import type { Request } from 'express'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { containsSecret } from '../../domain/own-secrets.ts'
-import { findText } from '../../domain/problems/find-text.ts'
+import { findText } from '../../domain/problems/json-pointer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
+import {
+  type RequestFingerprints,
+  fingerprintRequest,
+  type FingerprintedRequest,
+  type ValidatedFingerprint,
+} from '../../domain/idempotency/fingerprint.ts'
 import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
 import { retentionOf } from '../../domain/idempotency/retention.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
@@ -15,7 +20,8 @@ import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
 import type { IntentDraft, KeyedRequestParts, KeyedRoute } from './keyed-route.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
-import { currentFingerprint, fingerprintsOf, type SentRequest } from './request-fingerprints.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { z } from 'zod'
 
 /** A validated request to do something once. Nothing is written for it yet. */
 export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
@@ -133,4 +139,74 @@ export function refuseForbiddenText(body: Record<string, unknown>, settings: Set
 function isSecretIn({ ENCRYPTION_KEYS }: Settings): (text: string) => boolean {
   const keys = (ENCRYPTION_KEYS?.keys ?? []).map(({ key }) => key)
   return (text) => containsSecret(text, keys)
+}
+
+// Computes the fingerprints of a keyed request: of the body as it was sent, and of what it says by the
+// schema of its operation. The first alone would refuse a retry that spells a default out, the second
+// alone a retry with the same bytes after the schema has changed.
+
+type Body = Readonly<Record<string, unknown>>
+
+/** A request whose body has the members that were sent. */
+export interface SentRequest extends FingerprintedRequest {
+  readonly body: Body
+}
+
+/**
+ * How a body is reduced to what it says, by version. A rule never changes, because keys that were
+ * reserved under it live on: a better one gets the next version, and old processes learn it first.
+ * Version 1 has none. Its keys were reserved by processes that knew only what was sent.
+ */
+const rules: Readonly<Record<number, (schema: z.ZodObject, body: Body) => Body>> = {
+  2: leaveOutDefaults,
+}
+
+const CURRENT_VERSION = 2
+
+/**
+ * Computes the fingerprints of a request. Those of the validated request are computed when they are
+ * needed, and only of a body that its schema accepts.
+ */
+export function fingerprintsOf(schema: z.ZodObject, sent: SentRequest): RequestFingerprints {
+  return {
+    fingerprint: fingerprintRequest(sent),
+    validatedBy(version) {
+      const rule = rules[version]
+      return rule && fingerprintRequest({ ...sent, body: rule(schema, sent.body) })
+    },
+  }
+}
+
+/** The fingerprint of a validated request for its new key. */
+export function currentFingerprint(request: RequestFingerprints): ValidatedFingerprint {
+  const fingerprint = request.validatedBy(CURRENT_VERSION)
+  if (fingerprint === undefined) throw new Error('the current version has no rule')
+  return { version: CURRENT_VERSION, fingerprint }
+}
+
+/**
+ * Returns the members that say something else than their absence. So a field that a later schema
+ * adds with a default changes no fingerprint.
+ */
+function leaveOutDefaults(schema: z.ZodObject, body: Body): Body {
+  const says = ([name, value]: [string, unknown]) =>
+    !isDeepStrictEqual(value, schema.shape[name]?.safeParse(undefined).data)
+  return Object.fromEntries(Object.entries(schema.parse(body)).filter(says))
+}
+
+/**
+ * Refuses a new key that is shorter than the minimum. A retry is never refused: the minimum may be newer than its key, and another key would be a second
+ * execution.
+ *
+ * @param isKnown whether the key is reserved already; called only for a short key.
+ * @throws ProblemError idempotency-key-too-short.
+ */
+export async function refuseShortKey(
+  { KEY_LENGTH_MIN }: ApiParts['settings'],
+  key: string,
+  isKnown: () => Promise<boolean>,
+): Promise<void> {
+  if (key.length >= KEY_LENGTH_MIN || (await isKnown())) return
+  const detail = `The Idempotency-Key has less than ${KEY_LENGTH_MIN} characters.`
+  throw new ProblemError('idempotency-key-too-short', { detail })
 }

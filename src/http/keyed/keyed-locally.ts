@@ -9,12 +9,15 @@ import { retentionOf } from '../../domain/idempotency/retention.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
-import { refuseShortKey } from '../limits/key-length.ts'
 import { refuseOtherRequest, replay } from './keyed-answer.ts'
 import type { KeyedRequestParts } from './keyed-route.ts'
-import { readKeyedRequest } from './keyed-intent.ts'
+import {
+  readKeyedRequest,
+  currentFingerprint,
+  fingerprintsOf,
+  refuseShortKey,
+} from './keyed-intent.ts'
 import { observeReservations } from './observe-reservations.ts'
-import { currentFingerprint, fingerprintsOf } from './request-fingerprints.ts'
 import { validateBody } from '../requests/validate-body.ts'
 
 /** Describes one local operation. */

@@ -1,4 +1,8 @@
-// Parses the Prefer header (RFC 7240): how long the client wants to wait for the final result.
+// Parses the Prefer header (RFC 7240): how long the client wants to wait for the final result, and whether
+// the body of an answer says what its headers say of the idempotency key.
+import type { Request } from 'express'
+import { headerLines, type ApiParts } from '../endpoint.ts'
+import type { Answer } from '../responses/answer.ts'
 
 /** What the client prefers. The service decides what it applies. */
 export interface Preferences {
@@ -37,7 +41,7 @@ const RETURNED = 'representation-with-idempotency'
 export const WITH_IDEMPOTENCY = `return=${RETURNED}`
 
 /** Whether the client prefers an answer that says in its body what its headers say of the key. */
-export function prefersIdempotencyMember(headerValues: readonly string[]): boolean {
+function prefersIdempotencyMember(headerValues: readonly string[]): boolean {
   return readPreferences(headerValues).get('return') === RETURNED
 }
 
@@ -54,4 +58,33 @@ function readPreferences(headerValues: readonly string[]): ReadonlyMap<string, s
 function readSeconds(value: string | undefined): number | undefined {
   if (value === undefined || !/^\d+$/.test(value)) return undefined
   return Math.min(Number(value), SECONDS_MAX)
+}
+
+/**
+ * For clients that prefer it, or for all: agents and many SDKs show their callers no headers. What is stored
+ * stays as it is. Returns the answer with a member `idempotency` at the end of its JSON object, if it is about a key
+ * that is stored. All bytes before the member are those of the answer without it.
+ */
+export function addIdempotencyMember(
+  { IDEMPOTENCY_MEMBER }: Pick<ApiParts['settings'], 'IDEMPOTENCY_MEMBER'>,
+  request: Request,
+  answer: Answer,
+): Answer {
+  const { headers = {}, body } = answer
+  const expires = headers['idempotency-key-expires']
+  if (expires === undefined || typeof body !== 'string' || !body.endsWith('}')) return answer
+  const isPreferred = prefersIdempotencyMember(headerLines(request, 'prefer'))
+  if (!isPreferred && IDEMPOTENCY_MEMBER === 'preferred') return answer
+  const member = JSON.stringify({
+    replayed: headers['idempotent-replayed'] !== undefined,
+    key_expires_at: new Date(expires).toISOString(),
+  })
+  const others = body.slice(0, -1)
+  const separator = others === '{' ? '' : ','
+  const applied = [headers['preference-applied'] ?? [], WITH_IDEMPOTENCY].flat().join(', ')
+  return {
+    ...answer,
+    headers: { ...headers, ...(isPreferred && { 'preference-applied': applied }) },
+    body: `${others}${separator}"idempotency":${member}}`,
+  }
 }

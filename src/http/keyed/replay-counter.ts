@@ -3,7 +3,7 @@
 // write that fails, because it may have been committed: a count is too small, never too large.
 import type { Logger } from 'pino'
 import type { Sql } from '../../db/connection/client.ts'
-import { withinMs } from '../../db/connection/deadline.ts'
+import { withinMs } from '../../db/connection/store-errors.ts'
 import { addReplays, type KeyReuse, type ReplayCount } from '../../db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { createCounts } from '../../domain/tenants/tenant-counts.ts'

@@ -6,7 +6,7 @@ import {
   KeyExpiredError,
 } from '../../db/idempotency/key-tombstones.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
-import { earlierResourcePath, type Tombstone } from '../../domain/idempotency/tombstone.ts'
+import { earlierResourcePath, type Tombstone } from '../../domain/idempotency/idempotency-key.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'

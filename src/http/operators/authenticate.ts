@@ -7,9 +7,17 @@ import {
 import type { Config } from '../../config.ts'
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
-import { headerLines, isRead, withinStoreTimeout, type ApiParts, readBearer } from '../endpoint.ts'
+import {
+  headerLines,
+  isRead,
+  withinStoreTimeout,
+  type ApiParts,
+  readBearer,
+  type OpenSession,
+  type Operator,
+  type OperatorKey,
+} from '../endpoint.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { OpenSession, Operator, OperatorKey } from './operator.ts'
 import { CHALLENGE, insufficientScope } from '../server/authenticate.ts'
 import { EVENT_STREAM } from '../console/live.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'

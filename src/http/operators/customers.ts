@@ -7,10 +7,14 @@ import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { parseTenantId, showTenantId } from '../../domain/tenants/tenant.ts'
+import {
+  parseTenantId,
+  showTenantId,
+  isProviderId,
+  presentCustomer,
+} from '../../domain/tenants/tenant.ts'
 import { providerIdField } from '../requests/body-fields.ts'
 import { listCustomers } from '../../db/tenants/provider-customers.ts'
-import { isProviderId, presentCustomer } from '../../domain/tenants/customer.ts'
 import { namedTenant, findRequestedTenant, assign, tenantInPath } from './tenants.ts'
 
 const customerId = z.string().meta({ description: "The provider's id of the customer." })

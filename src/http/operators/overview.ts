@@ -12,7 +12,7 @@ import {
 } from '../../domain/deployment/service-process.ts'
 import { EXAMPLE_TIME, idField, timeField } from '../contracts/fields.ts'
 import type { Overview } from '../../db/operators/overview.ts'
-import type { SeenProcess } from '../../db/operators/service-processes.ts'
+import type { SeenProcess } from '../../db/operators/process-reporter.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import type { AdminEndpoint } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'

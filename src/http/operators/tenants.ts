@@ -18,17 +18,23 @@ import { parseListQuery } from '../requests/list-query.ts'
 import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
-import { findTenant, insertTenant, listTenants } from '../../db/tenants/tenants.ts'
+import {
+  findTenant,
+  insertTenant,
+  listTenants,
+  changeTenantLimits,
+  findTenantLimits,
+} from '../../db/tenants/tenants.ts'
 import {
   parseTenantId,
   type Tenant,
   presentTenant,
   showTenantId,
   TENANT_NAME,
+  describeOwners,
 } from '../../domain/tenants/tenant.ts'
 import { textField } from '../requests/body-fields.ts'
 import { countActiveKeys, countStoredKeys } from '../../db/idempotency/idempotency-keys.ts'
-import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenant-limits.ts'
 import {
   type LimitName,
   type TenantLimits,
@@ -39,7 +45,6 @@ import {
   OwnedElsewhereError,
   type Assignment,
 } from '../../db/tenants/provider-customers.ts'
-import { describeOwners } from '../../domain/tenants/customer.ts'
 
 const apiKeyShape = z.object({
   id: idField('key', 'The id of the API key.'),

@@ -1,7 +1,6 @@
 // Zod schemas of fields that the bodies of several operations have.
 import { z } from 'zod'
-import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
-import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/reference.ts'
+import { AMOUNT_MAX_MINOR, REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
 
 /**
  * Stripe accepts 50. Five are reserved for our own ids, by which we find our resources at Stripe.

@@ -3,8 +3,7 @@
 import { z } from 'zod'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
-import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/reference.ts'
-import { parsePaymentId } from '../../domain/payments/payment.ts'
+import { parsePaymentId, REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
 import { parseTenantId } from '../../domain/tenants/tenant.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 

@@ -4,7 +4,7 @@ import {
   cancellationStatuses,
   CANCEL_KEY,
   type CancellationStatus,
-} from '../../domain/idempotency/cancellation.ts'
+} from '../../domain/idempotency/idempotency-key.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import {
   EXAMPLE_KEY,

@@ -2,6 +2,11 @@
 import { z } from 'zod'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import {
+  presentLedgerBalance,
+  parseLedgerTransactionId,
+  presentLedgerTransaction,
+} from '../../domain/ledger/ledger-transaction.ts'
+import {
   EXAMPLE_TIME,
   exampleId,
   idField,
@@ -14,11 +19,6 @@ import {
   listLedgerTransactions as readTransactions,
   findLedgerTransaction,
 } from '../../db/ledger/ledger-transactions.ts'
-import {
-  presentLedgerBalance,
-  parseLedgerTransactionId,
-  presentLedgerTransaction,
-} from '../../domain/ledger/ledger-transaction.ts'
 import { showJson, showPage } from '../responses/answer.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import {

@@ -5,9 +5,21 @@ import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { renderProblem, type Flavor } from '../../domain/problems/flavor.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
-import { securityHeaders } from '../limits/security-headers.ts'
-import { endLingering } from './lingering-end.ts'
 import type { Page } from '../../db/connection/pages.ts'
+
+/**
+ * They forbid browsers to run, frame or load anything from an answer. An endpoint that serves a page
+ * overrides the Content-Security-Policy. Those of helmet that say something for an API. Older
+ * browsers know only `x-frame-options`.
+ */
+export const securityHeaders = {
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const
 
 export interface Answer {
   readonly status: number
@@ -136,4 +148,29 @@ export function presentPage<Item>(
     throw new ProblemError('invalid-query', { detail })
   }
   return { object: 'list', data: page.items.map(present), has_more: page.hasMore }
+}
+
+/** For the client to send the rest, and to read the answer. */
+const LINGER_MS = 2_000
+
+/**
+ * Sends the body, and reads and discards the rest of the request for a while before it closes. A
+ * connection that is closed with unread bytes is reset, and the client may lose the answer (RFC 9112
+ * section 9.6).
+ */
+function endLingering(response: ServerResponse, body: string | Buffer): void {
+  const { req: request } = response
+  if (request.complete) {
+    response.end(body)
+    return
+  }
+  response.write(body)
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, LINGER_MS)
+  request.once('close', end)
+  request.once('end', end)
+  request.resume()
 }

@@ -21,20 +21,21 @@ import {
   authorizeOperator,
 } from '../operators/authenticate.ts'
 import { authenticate, requireScope } from './authenticate.ts'
-import { isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { isRead, withinStoreTimeout, type ApiParts, headerLines } from '../endpoint.ts'
 import { flavorHeaders } from '../responses/flavor-headers.ts'
 import { repeatabilityResult } from '../responses/repeatability-result.ts'
-import { addIdempotencyMember } from '../keyed/idempotency-member.ts'
+import { addIdempotencyMember } from '../keyed/prefer.ts'
 import { policyLink } from '../resources/idempotency-policy.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
 import { refusals } from '../observer.ts'
-import { removeForwardedPorts } from './forwarded-for.ts'
-import { traceIdOf, traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
 import { START_PATH } from '../service/start.ts'
 import type { Endpoint, Route } from './route.ts'
 import { isServed, routes } from './routes.ts'
+import type { IncomingMessage } from 'node:http'
+import { hidesCardNumber } from '../../domain/payments/card-number.ts'
+import { startServedSpan } from '../../tracing/spans.ts'
 
 export function createApp(parts: ApiParts): Express {
   const app = express()
@@ -246,5 +247,59 @@ function answerError(parts: ApiParts) {
     else if (answer.status >= 500) log.error({ err: cause }, 'a request failed')
     if (response.headersSent) response.destroy()
     else send(parts, request, response, answer, problem.type)
+  }
+}
+
+const WITH_PORT = /^\s*(?:\[([\da-f:.]+)\](?::\d+)?|(\d{1,3}(?:\.\d{1,3}){3}):\d+)\s*$/i
+
+/**
+ * Some load balancers write the port of the client into X-Forwarded-For, which is another one for each
+ * connection. Express would take it for a part of the address.
+ */
+function removeForwardedPorts({ headers }: Request, _: Response, next: NextFunction): void {
+  const forwarded = headers['x-forwarded-for']
+  if (typeof forwarded === 'string') {
+    headers['x-forwarded-for'] = forwarded.split(',').map(withoutPort).join(',')
+  }
+  next()
+}
+
+/** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`; any other text stays. */
+function withoutPort(text: string): string {
+  const [, v6, v4] = WITH_PORT.exec(text) ?? []
+  return v6 ?? v4 ?? text
+}
+
+// One span per request, as part of the client's trace when `traceparent` names one. The span has the route
+// instead of the path: a client can put secrets in a path.
+
+/** Versions after 00 may have more fields at the end. */
+const TRACEPARENT = /^(?!ff)(?!00.{54})[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-|$)/
+const NOTHING = /^0+$/
+
+/**
+ * Returns the trace id of a W3C `traceparent` header; undefined when it is missing or malformed, and
+ * when its digits contain a card number: the id is logged. The specification requires malformed ones
+ * to be ignored.
+ *
+ * @see https://www.w3.org/TR/trace-context/#traceparent-header
+ */
+export function traceIdOf(request: IncomingMessage): string | undefined {
+  const lines = headerLines(request, 'traceparent')
+  const [, traceId = '', parentId = ''] = TRACEPARENT.exec(lines.join()) ?? []
+  if (traceId === '' || NOTHING.test(traceId) || NOTHING.test(parentId)) return undefined
+  const runs = traceId.match(/\d+/g) ?? []
+  return runs.some(hidesCardNumber) ? undefined : traceId
+}
+
+function traceRequest() {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const isPart = traceIdOf(request) !== undefined
+    const span = startServedSpan(request.method, isPart ? request.headers : {})
+    if (span === undefined) return next()
+    response.once('close', () =>
+      span.end(request.route?.path as string | undefined, response.statusCode),
+    )
+    span.run(next)
   }
 }

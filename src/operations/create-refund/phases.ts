@@ -10,12 +10,10 @@ import {
   refundPath,
   type Refund,
   type RefundStatus,
-} from '../../domain/payments/refund.ts'
-import {
   hasReturned,
   writesOfStanding,
   type RefundStanding,
-} from '../../domain/payments/refund-standing.ts'
+} from '../../domain/payments/refund.ts'
 import {
   defineOperation,
   finish,

@@ -1,18 +1,23 @@
 // Applies an event about a dispute. The dispute is read at the provider, and belongs to our payment if
 // the payment names the provider's. If it is new or has changed, `dispute.follow` records that.
 import { randomUUIDv7 } from 'node:crypto'
-import { nameSubjectIfUnnamed, type StoredProviderEvent } from '../../db/events/provider-events.ts'
+import {
+  nameSubjectIfUnnamed,
+  type StoredProviderEvent,
+  announceEarlyFraudWarning,
+} from '../../db/events/provider-events.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { findDisputeOfObject, insertDispute, selectDispute } from '../../db/payments/disputes.ts'
 import { findPayment } from '../../db/payments/payments.ts'
 import { findPaymentsOf } from '../../db/reconciliation/compared-records.ts'
 import { keyOfProviderEvent } from '../../domain/events/provider-event.ts'
-import { disputeHasMovedOn } from '../../domain/payments/dispute-changes.ts'
+import { disputeHasMovedOn } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { pursue, reserve, type EventResult } from '../operations-of-events.ts'
 import type { PaymentOfObject, ProviderDispute } from '../../provider/payment-provider.ts'
 import { followDispute } from './phases.ts'
+import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 
 /** @throws the errors of the provider's connection. */
 export async function applyDisputeEvent(
@@ -37,7 +42,7 @@ export async function applyDisputeEvent(
  * Our payment that names the provider's. A payment names it before its capture, and only a captured
  * payment can be disputed, so no payment is found too early.
  */
-export async function findPaymentOf(
+async function findPaymentOf(
   { store }: Engine,
   provider: string,
   { providerPaymentId, correlation }: PaymentOfObject,
@@ -70,4 +75,22 @@ async function follow(
     resource,
     ours === undefined ? 'dispute.created' : undefined,
   )
+}
+
+/**
+ * Applies an early fraud warning: the bank of the cardholder suspects that the payment is fraud. It moves no
+ * money, so all that happens is the event `payment.early_fraud_warning`, once for each warning.
+ *
+ * @throws the errors of the provider's connection.
+ */
+export async function applyEarlyFraudWarning(
+  engine: Engine,
+  event: StoredProviderEvent,
+): Promise<EventResult> {
+  const warning = await engine.providers.named(event.provider).readEarlyFraudWarning(event.objectId)
+  const payment = warning && (await findPaymentOf(engine, event.provider, warning))
+  if (payment === undefined) return 'unmatched'
+  const isNew = await announceEarlyFraudWarning(engine.store.sql, payment, event)
+  if (isNew) engine.observe.insertedEvents(EARLY_FRAUD_WARNING, 1)
+  return isNew ? 'applied' : 'ignored'
 }

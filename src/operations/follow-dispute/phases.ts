@@ -3,12 +3,13 @@
 // look-up at the provider finds is recorded.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
-import { disputeHasMovedOn, writesOfDispute } from '../../domain/payments/dispute-changes.ts'
 import {
   disputePath,
   presentDispute,
   type Dispute,
   type DisputeStanding,
+  disputeHasMovedOn,
+  writesOfDispute,
 } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import {

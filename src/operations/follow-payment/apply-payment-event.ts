@@ -4,7 +4,11 @@
 import { inTenant, lastly } from '../../db/connection/transaction.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
-import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
+import {
+  findPayment,
+  markProcessingIfIn,
+  selectPaymentWithSurplus,
+} from '../../db/payments/payments.ts'
 import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import {
@@ -13,19 +17,27 @@ import {
   type WaitingStatus,
 } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'
+import { hasMovedOn, isFollowed, isSurplusHold } from '../../domain/payments/standing.ts'
 import {
   EXPIRY,
   isReminder,
   keyOfExpiry,
   keyOfProviderEvent,
+  keyOfRelease,
 } from '../../domain/events/provider-event.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { cancelPayment, type CancelParameters } from '../cancel-payment/phases.ts'
-import { applyRefundEvent } from '../follow-refund/apply-refund-event.ts'
-import { applySurplusEvent } from '../release-hold/apply-surplus-event.ts'
 import { pursue, reopen, reserve, type EventResult } from '../operations-of-events.ts'
 import { followPayment } from './phases.ts'
+import { lockRefundIfIn } from '../../db/payments/refunds.ts'
+import {
+  type Refund,
+  type RefundStatus,
+  followedRefundStatuses,
+  refundHasMovedOn,
+} from '../../domain/payments/refund.ts'
+import { followRefund } from '../follow-refund/phases.ts'
+import { releaseHold, type ReleaseParameters } from '../release-hold/phases.ts'
 
 /** @throws the errors of the provider's connection. */
 export async function applyPaymentEvent(
@@ -129,4 +141,65 @@ async function begin(
 ): Promise<EventResult> {
   const resource = markProcessingIfIn(statuses)
   return await reserve(engine, { ...begun, tenantId, paymentId, refundId: null }, resource)
+}
+
+/**
+ * Applies an event about a refund: it is looked up at the provider, and if it has changed, `refund.follow`
+ * records that.
+ *
+ * @throws the errors of the provider's connection.
+ */
+async function applyRefundEvent(
+  engine: Engine,
+  event: StoredProviderEvent,
+  refund: Refund,
+): Promise<EventResult> {
+  const followed: readonly RefundStatus[] = followedRefundStatuses
+  // Its operation works on it, and may have read it before this change.
+  if (refund.status === 'processing' || refund.status === 'unknown') return 'pending'
+  if (!followed.includes(refund.status)) return 'ignored'
+  const looked = await engine.providers.named(event.provider).retrieveRefund(refund)
+  if (looked.outcome !== 'done') return 'pending'
+  if (!refundHasMovedOn(refund, looked.value)) return 'ignored'
+  const { tenantId, id: refundId, paymentId } = refund
+  const key = keyOfProviderEvent(event)
+  const following = { key, operation: followRefund.name, parameters: {} }
+  const resource = lockRefundIfIn(followedRefundStatuses)
+  return await reserve(engine, { ...following, tenantId, paymentId, refundId }, resource)
+}
+
+/**
+ * Applies an event about a payment of the provider that names ours, while ours uses another one, or none: if it
+ * holds money that our payment will never use, `hold.release` releases it.
+ *
+ * @throws the errors of the provider's connection.
+ */
+async function applySurplusEvent(
+  engine: Engine,
+  event: StoredProviderEvent & { readonly providerPaymentId: string },
+  payment: Payment,
+): Promise<EventResult> {
+  const { sql } = engine.store
+  const { tenantId, id: paymentId } = payment
+  const { providerPaymentId } = event
+  const key = keyOfRelease(providerPaymentId)
+  const started = await findIdempotencyKey(sql, tenantId, key)
+  if (started !== undefined) return await pursue(engine, started, payment)
+  const provider = engine.providers.named(event.provider)
+  const theirs = await provider.readPayment(providerPaymentId)
+  if (theirs === undefined || !isSurplusHold(payment, theirs)) return 'unmatched'
+  const { amountMinor } = theirs
+  if (amountMinor !== payment.amountMinor) {
+    // One answer may be wrong: another amount counts only if a second look shows it too.
+    const again = await provider.readPayment(providerPaymentId)
+    if (again?.amountMinor !== amountMinor) return 'pending'
+  }
+  const parameters = {
+    provider: event.provider,
+    providerPaymentId,
+    amountMinor,
+  } satisfies ReleaseParameters
+  const releasing = { key, operation: releaseHold.name, parameters }
+  const resource = selectPaymentWithSurplus(providerPaymentId)
+  return await reserve(engine, { ...releasing, tenantId, paymentId, refundId: null }, resource)
 }

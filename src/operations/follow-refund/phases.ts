@@ -3,12 +3,14 @@
 // the operation, but only what a look-up at the provider finds is recorded.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
-import { presentRefund, refundPath, type Refund } from '../../domain/payments/refund.ts'
 import {
+  presentRefund,
+  refundPath,
+  type Refund,
   refundHasMovedOn,
   writesOfStanding,
   type RefundStanding,
-} from '../../domain/payments/refund-standing.ts'
+} from '../../domain/payments/refund.ts'
 import { defineOperation, finish, type Step } from '../../engine/define-operation.ts'
 import { subject, type RefundSubject } from '../create-refund/phases.ts'
 import { keepsStatus } from '../on-payment.ts'

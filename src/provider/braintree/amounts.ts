@@ -1,7 +1,7 @@
 // Converts amounts between the units of the API and the decimal texts of Braintree, without rounding:
 // by moving the decimal point, never by arithmetic with fractions.
 import { decimalsOf } from '../../domain/payments/currency.ts'
-import { braintreeCurrencies, isZeroDecimal } from './currencies.ts'
+import { braintreeCurrencies, isZeroDecimal } from './capabilities.ts'
 
 /**
  * The text of an amount: 1999 is `19.99` in eur and `1999` in jpy, and 50000 is `500` in isk, which has

@@ -2,8 +2,7 @@
 // same payment, amount, currency and status. A refusal counts only if it would be repeated.
 import type { Declined, Outcome } from '../../domain/operations/outcome.ts'
 import type { Cancellation, Failure, Hold, Payment } from '../../domain/payments/payment.ts'
-import type { Refund } from '../../domain/payments/refund.ts'
-import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
+import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 import { unknown, type CallDescription } from '../call-outcomes.ts'
 import { isJson, type Json } from '../json.ts'
 import type { Authorization, Capture } from '../payment-provider.ts'

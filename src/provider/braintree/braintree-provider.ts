@@ -4,7 +4,6 @@ import braintree from 'braintree'
 import type { Resolve } from '../../names/resolver.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
 import type { ProviderClock } from '../provider-clock.ts'
-import { readAccount } from './account.ts'
 import {
   adjustAuthorization,
   authorizePayment,
@@ -13,15 +12,22 @@ import {
   refundPayment,
 } from './calls.ts'
 import { braintreeCapabilities, braintreeCapabilitiesWithKeys } from './capabilities.ts'
-import type { Connection, Gateway } from './connection.ts'
+import { type Connection, type Gateway, within, toOutcome } from './connection.ts'
 import { listDisputes, readDispute, retrieveDispute } from './disputes/disputes.ts'
 import { createWatchedAgent } from './http/watched-agent.ts'
-import { retrievePayment, retrieveRefund } from './retrieve.ts'
-import { findAuthorization } from './traces/authorization-traces.ts'
-import { findAdjustment, findCancel, findCapture } from './traces/payment-traces.ts'
+import { findAdjustment, findCancel, findCapture, findAuthorization, findRefund } from './traces.ts'
 import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
-import { findRefund } from './traces/refund-traces.ts'
+import { isJson } from '../json.ts'
+import { typeOf } from './errors.ts'
+import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
+import type { Standing } from '../../domain/payments/standing.ts'
+import { asLook, providerPaymentIdOf, unknown } from '../call-outcomes.ts'
+import { isSaleOf } from './answers.ts'
+import { refundStandingOf, standingOf } from './standing.ts'
+import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
 
 export interface BraintreeOptions {
   readonly environment: 'production' | 'sandbox'
@@ -137,4 +143,75 @@ function environmentOf({ environment, apiBase = servers[environment] }: Braintre
   // A URL writes an IPv6 address in brackets, a connection does not.
   const server = hostname.replaceAll(/[[\]]/g, '')
   return { server, ssl, port: port || (ssl ? '443' : '80') }
+}
+
+/**
+ * The id of the merchant, with the environment: production and sandbox are apart. Braintree refuses
+ * keys of another merchant, so any answer to a read proves that the keys are this merchant's. Undefined
+ * if the keys may not read.
+ *
+ * @throws the errors of the connection, or an Error when the answer is about another account.
+ */
+async function readAccount(
+  connection: Connection,
+  { merchantId, environment }: { readonly merchantId: string; readonly environment: string },
+): Promise<string | undefined> {
+  const [id] = connection.merchantAccounts.values()
+  if (id === undefined) throw new Error('the merchant has no account')
+  try {
+    const found = await within(connection, {}, () => connection.gateway.merchantAccount.find(id))
+    if (!isJson(found) || found['id'] !== id) throw new Error(`the answer is not about ${id}`)
+    return `${merchantId} ${environment}`
+  } catch (error) {
+    if (typeOf(error) === 'authorizationError') return undefined
+    throw error
+  }
+}
+
+// Reading executes nothing, so after any other answer, or none, it can be repeated.
+
+async function retrievePayment(
+  connection: Connection,
+  payment: Payment,
+): Promise<Done<Standing> | NotExecuted> {
+  return await look(connection, providerPaymentIdOf(payment), (transaction) => {
+    const standing = isSaleOf(payment, transaction) ? standingOf(transaction) : undefined
+    const fits =
+      standing?.status === 'held'
+        ? transaction.amountMinor === payment.amountMinor
+        : transaction.amountMinor <= payment.amountMinor
+    return fits ? standing : undefined
+  })
+}
+
+async function retrieveRefund(
+  connection: Connection,
+  refund: Refund,
+): Promise<Done<RefundStanding> | NotExecuted> {
+  const { providerRefundId: id, amountMinor, currency } = refund
+  if (id === null) throw new Error(`refund ${refund.id} has no id at the provider`)
+  return await look(connection, id, (transaction) => {
+    const isIt = transaction.amountMinor === amountMinor && transaction.currency === currency
+    return isIt && transaction.correlation?.refundId === refund.id
+      ? refundStandingOf(transaction)
+      : undefined
+  })
+}
+
+async function look<Value>(
+  connection: Connection,
+  id: string,
+  valueOf: (transaction: Transaction) => Value | undefined,
+): Promise<Done<Value> | NotExecuted> {
+  const asked = { call: 'transaction.find', transaction_id: id }
+  const looked = await toOutcome(connection, asked, async (exchange): Promise<Outcome<Value>> => {
+    const found = await connection.gateway.transaction.find(id)
+    const answered = { status: exchange.status, ...describeTransaction(found) }
+    const transaction = readTransaction(found)
+    const value = transaction?.id === id ? valueOf(transaction) : undefined
+    return value === undefined
+      ? unknown(asked, answered, 'the answer is implausible')
+      : { outcome: 'done', value, asked, answered }
+  })
+  return asLook(looked)
 }

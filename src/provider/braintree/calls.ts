@@ -8,7 +8,7 @@ import type {
   Hold,
   Payment,
 } from '../../domain/payments/payment.ts'
-import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
+import type { RefundStanding } from '../../domain/payments/refund.ts'
 import { asLook, providerPaymentIdOf, unknown } from '../call-outcomes.ts'
 import type { Authorization, CallIdentity, CallRequest, Capture } from '../payment-provider.ts'
 import { showAmount } from './amounts.ts'

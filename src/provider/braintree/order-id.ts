@@ -4,7 +4,7 @@
 import { parsePaymentId, showPaymentId } from '../../domain/payments/payment.ts'
 import { parseRefundId, showRefundId } from '../../domain/payments/refund.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
-import type { Correlation } from '../correlation.ts'
+import type { Correlation } from '../payment-provider.ts'
 
 /** `tnt_….pay_….op_…`, and `.re_…` for a refund. Each operation has one of its own. */
 export function showOrderId({ tenantId, paymentId, operationId, refundId }: Correlation): string {

@@ -1,6 +1,6 @@
 // Reads where a payment or a refund stands at Braintree, from the status of its transaction.
 import type { Failure, Hold } from '../../domain/payments/payment.ts'
-import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
+import type { RefundStanding } from '../../domain/payments/refund.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import { fitText, fitTextOrNothing } from '../provider-text.ts'
 import { readTime, type Transaction } from './transaction.ts'

@@ -1,6 +1,6 @@
 // Reads a transaction of Braintree, of which no member is taken for granted: the package makes one of
 // any answer. A sale holds and captures money, a credit refunds it.
-import type { Correlation } from '../correlation.ts'
+import type { Correlation } from '../payment-provider.ts'
 import { isJson, type Json } from '../json.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import { readAmount } from './amounts.ts'

@@ -5,8 +5,7 @@ import type { Declined, NotExecuted, Unknown } from '../../domain/operations/out
 import { unknown, type CallDescription } from '../call-outcomes.ts'
 import { failureCode, neverSent } from '../never-sent.ts'
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
-import { TooManyReadsError } from './http/pace.ts'
-import { asksToWait, isAboutObject, readRateLimit } from './http/rate-limit.ts'
+import { TooManyReadsError, asksToWait, isAboutObject, readRateLimit } from './http/pace.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type AnswerDescription = Readonly<Record<string, unknown>>

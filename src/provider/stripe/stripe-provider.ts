@@ -3,12 +3,10 @@
 import Stripe from 'stripe'
 import type { Done, NotExecuted } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import type { Refund } from '../../domain/payments/refund.ts'
-import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
+import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
 import { asLook, providerPaymentIdOf } from '../call-outcomes.ts'
-import { readAccount } from './account.ts'
 import { WITH_CHARGE } from './answers.ts'
 import { stripeCapabilities } from './capabilities.ts'
 import {
@@ -32,12 +30,14 @@ import {
   findCancel,
   findCapture,
   shareIntentLists,
-} from './payment-traces.ts'
+  findRefund,
+} from './traces.ts'
 import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
 import { confirmRefund } from './refund-standing.ts'
-import { findRefund } from './refund-traces.ts'
 import { confirmStanding } from './standing.ts'
+import { withinTimeLimit } from '../time-limit.ts'
+import { isStripesOwn } from './errors.ts'
 
 export interface StripeOptions extends HttpOptions {
   readonly secretKey: string
@@ -143,5 +143,28 @@ function stripeConfig(options: StripeOptions): Stripe.StripeConfig {
     httpClient: createStripeHttpClient(protocol, options),
     telemetry: false,
     appInfo: { name: 'atomic-payments' },
+  }
+}
+
+/**
+ * The id of the account, with the mode of the key: the objects of both modes are apart
+ * (https://docs.stripe.com/keys). Stripe also names the account when it refuses a restricted key
+ * that may not read it (stripe/stripe-node#2246). Undefined when that refusal names none.
+ *
+ * @throws the errors of the connection, or an Error when the answer has no account id.
+ */
+async function readAccount(connection: Connection, secretKey: string): Promise<string | undefined> {
+  const mode = /^[sr]k_live_/.test(secretKey) ? 'live' : 'test'
+  try {
+    const { id } = await withinTimeLimit(connection, () =>
+      connection.stripe.accounts.retrieveCurrent(),
+    )
+    if (typeof id !== 'string' || !/^acct_\w+$/.test(id)) throw new Error('the account has no id')
+    return `${id} ${mode}`
+  } catch (error) {
+    // A proxy may answer 403, too.
+    if (!(error instanceof Stripe.errors.StripePermissionError) || !isStripesOwn(error)) throw error
+    const [, named] = /'(acct_\w+)'/.exec(error.message) ?? []
+    return named && `${named} ${mode}`
   }
 }

@@ -8,8 +8,13 @@ import { describeUnopened, readNeededKeys, type NeededKey } from '../../db/encry
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../db/migrations/applied-migrations.ts'
 import { readDatabaseFacts, readServerTime } from '../../db/operators/database-facts.ts'
 import { databaseNeeds } from '../../db/operators/safe-database.ts'
-import { failure, ok, warning, type Check } from '../../domain/deployment/check.ts'
-import { judgeDatabase } from '../../domain/deployment/database-checks.ts'
+import {
+  judgeDatabase,
+  failure,
+  ok,
+  warning,
+  type Check,
+} from '../../domain/deployment/database-checks.ts'
 
 /** Times of the process are compared with times of the provider and of events. */
 const CLOCK_WARNING_MS = 1_000

@@ -1,7 +1,7 @@
 // Checks the provider of a deployment: the secret key, its account, the time that a call takes, and
 // the secret of its webhooks.
 import { ConfigError, type Config } from '../../config.ts'
-import { failure, ok, warning, type Check } from '../../domain/deployment/check.ts'
+import { failure, ok, warning, type Check } from '../../domain/deployment/database-checks.ts'
 import type { PaymentProvider } from '../../provider/payment-provider.ts'
 import { wireBareProviders } from '../../wire-providers.ts'
 

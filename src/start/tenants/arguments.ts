@@ -1,8 +1,7 @@
 // Reads the arguments of `npm run tenants`, strictly and before a connection is opened.
 import { parseArgs } from 'node:util'
 import { EVERY_SCOPE, grantableScopes, parseKeyId } from '../../domain/tenants/api-key.ts'
-import { isProviderId } from '../../domain/tenants/customer.ts'
-import { parseTenantId, TENANT_NAME } from '../../domain/tenants/tenant.ts'
+import { parseTenantId, TENANT_NAME, isProviderId } from '../../domain/tenants/tenant.ts'
 
 /** The command line is not valid. */
 export class UsageError extends Error {

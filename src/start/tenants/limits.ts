@@ -1,5 +1,5 @@
 // The command of `npm run tenants` that shows and changes the limits of one tenant.
-import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenant-limits.ts'
+import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenants.ts'
 import {
   KEY_LENGTH_MIN_MAX,
   LIMIT_MAX,

@@ -4,8 +4,7 @@ import { ConfigError } from '../../config.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
-import { addCustomers, listOwned } from './customers.ts'
-import { erase } from './erase.ts'
+import { addCustomers, listOwned, erase } from './customers.ts'
 import {
   addKey,
   create,

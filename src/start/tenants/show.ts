@@ -1,8 +1,7 @@
 // Renders tenants and API keys as plain text for a terminal.
 import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
-import type { Customer } from '../../domain/tenants/customer.ts'
 import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
-import { showTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
+import { showTenantId, type Tenant, type Customer } from '../../domain/tenants/tenant.ts'
 
 /** The only place where a secret is printed. */
 export function showNewKey(key: ApiKey, secret: string): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { StoreTimeoutError, withinMs } from '../../../src/db/connection/deadline.ts'
+import { StoreTimeoutError, withinMs } from '../../../src/db/connection/store-errors.ts'
 
 beforeEach(() => {
   jest.useFakeTimers()

@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
-import { isStoreUnavailable, storeErrorKind } from '../../../src/db/connection/store-errors.ts'
+import {
+  isStoreUnavailable,
+  storeErrorKind,
+  StoreTimeoutError,
+} from '../../../src/db/connection/store-errors.ts'
 import { database, store } from '../../support/own-store.ts'
 import { openTestStore } from '../reservations.ts'
 

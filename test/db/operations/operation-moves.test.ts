@@ -26,7 +26,7 @@ import { problemResponse } from '../../../src/domain/operations/stored-response.
 import { cancelOperation } from '../../../src/engine/cancel-operation.ts'
 import { operationNamed } from '../../../src/engine/engine.ts'
 import { operations } from '../../../src/operations/index.ts'
-import { markAbsent, claimUnknown } from '../../../src/recovery/claim-unknown.ts'
+import { markAbsent, claimUnknown } from '../../../src/recovery/outcome-resolver.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import {
   claimedOperation,

@@ -3,8 +3,11 @@ import { hostname } from 'node:os'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import pino from 'pino'
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { startReporting, type ProcessReporter } from '../../../src/db/operators/process-reporter.ts'
-import { listProcesses } from '../../../src/db/operators/service-processes.ts'
+import {
+  startReporting,
+  type ProcessReporter,
+  listProcesses,
+} from '../../../src/db/operators/process-reporter.ts'
 import type { CircuitReport } from '../../../src/domain/deployment/service-process.ts'
 import { until } from '../../support/until.ts'
 import { store } from '../../support/own-store.ts'

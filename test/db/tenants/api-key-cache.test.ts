@@ -10,8 +10,11 @@ import {
 } from '../../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { createApiKeyCache, type ApiKeyCache } from '../../../src/db/tenants/api-key-cache.ts'
-import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
-import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
+import {
+  createTenant,
+  setTenantDisabled,
+  changeTenantLimits,
+} from '../../../src/db/tenants/tenants.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { parseKeyId, showKeyId, type ApiKey } from '../../../src/domain/tenants/api-key.ts'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'

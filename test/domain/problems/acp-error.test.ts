@@ -1,6 +1,6 @@
 // Tests the error object of the Agentic Commerce Protocol.
 import { expect, test } from '@jest/globals'
-import { acpError } from '../../../src/domain/problems/acp-error.ts'
+import { acpError } from '../../../src/domain/problems/flavor.ts'
 
 test.each([
   ['idempotency-key-missing', 'invalid_request', 'idempotency_key_required'],

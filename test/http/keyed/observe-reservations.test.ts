@@ -1,7 +1,7 @@
 // The result of each keyed request that the observer receives.
 import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
-import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
+import { StoreTimeoutError } from '../../../src/db/connection/store-errors.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import type { Answer } from '../../../src/http/responses/answer.ts'

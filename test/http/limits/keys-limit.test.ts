@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
+import { changeTenantLimits } from '../../../src/db/tenants/tenants.ts'
 import {
   activeKeys,
   createKeysLimit,

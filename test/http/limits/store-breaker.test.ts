@@ -2,7 +2,7 @@
 // during the reservation.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
+import { StoreTimeoutError } from '../../../src/db/connection/store-errors.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
 import { createStoreBreaker } from '../../../src/http/limits/store-breaker.ts'
 import { paymentBody, postPayment } from '../../support/client.ts'

@@ -2,7 +2,7 @@
 // one.
 import type { Socket } from 'node:net'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { AHEAD_MAX } from '../../../src/http/limits/pipelining.ts'
+import { AHEAD_MAX } from '../../../src/http/limits/api-server.ts'
 import { paymentBody } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
 import { lockKeys, untilWaitingForLock } from './locked-keys.ts'

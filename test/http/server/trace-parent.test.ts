@@ -2,7 +2,7 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from '@jest/globals'
-import { traceIdOf } from '../../../src/http/server/trace-request.ts'
+import { traceIdOf } from '../../../src/http/server/app.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'

@@ -11,7 +11,7 @@ import {
   type PostOptions,
 } from '../../support/client.ts'
 import helmet from 'helmet'
-import { securityHeaders } from '../../../src/http/limits/security-headers.ts'
+import { securityHeaders } from '../../../src/http/responses/answer.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expectProblem } from '../payments.ts'
 import { limitedApi, tenantOf } from '../../support/for-file.ts'

@@ -2,7 +2,7 @@
 // with the rights of the service role.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
-import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
+import { changeTenantLimits } from '../../../src/db/tenants/tenants.ts'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { postPayment } from '../../support/client.ts'

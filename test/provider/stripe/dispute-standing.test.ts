@@ -1,7 +1,7 @@
 // Tests where a dispute stands by its record: what its movements took and gave back, and records that
 // make no sense.
 import { expect, test } from '@jest/globals'
-import { disputeStandingOf } from '../../../src/provider/stripe/disputes/dispute-standing.ts'
+import { disputeStandingOf } from '../../../src/provider/stripe/disputes/disputes.ts'
 
 const taken = { amount: -1_000, fee: 1_500, currency: 'usd' }
 const returned = { amount: 1_000, fee: 0, currency: 'usd' }

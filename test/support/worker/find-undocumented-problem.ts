@@ -1,6 +1,6 @@
 // Compares a problem in an API response with those that the OpenAPI documents list, and with the table
 // of problem types.
-import { acpError } from '../../../src/domain/problems/acp-error.ts'
+import { acpError } from '../../../src/domain/problems/flavor.ts'
 import { problemBody } from '../../../src/domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
 

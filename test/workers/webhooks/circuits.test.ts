@@ -15,7 +15,7 @@ import {
   FAILURES_TO_OPEN,
   FIRST_PAUSE_SECONDS,
   LONGEST_PAUSE_SECONDS,
-} from '../../../src/domain/webhooks/endpoint-circuit.ts'
+} from '../../../src/domain/webhooks/webhook-endpoint.ts'
 import { createSender } from '../../../src/webhooks/send-webhook.ts'
 import { noNames } from '../../support/name-server.ts'
 import { status } from '../../support/receiver.ts'

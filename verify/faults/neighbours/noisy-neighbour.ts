@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import {
   FAILURES_TO_OPEN,
   FIRST_PAUSE_SECONDS,
-} from '../../../src/domain/webhooks/endpoint-circuit.ts'
+} from '../../../src/domain/webhooks/webhook-endpoint.ts'
 import { startReceiver, status, type Receiver } from '../../../test/support/receiver.ts'
 import { countJobs } from '../lane-jobs.ts'
 import { Merchant } from '../merchant.ts'

@@ -7,7 +7,7 @@ const withFallback = (name: string, changes: SpaceChanges): Space =>
 
 const BOTH = '1: key 0 was executed at two providers'
 
-const ELSEWHERE = 'src/engine/call.ts'
+const ELSEWHERE = 'src/engine/call-provider.ts'
 
 export const mutantsOfFallbacks: readonly ModelMutant[] = [
   {
@@ -45,7 +45,7 @@ export const mutantsOfFallbacks: readonly ModelMutant[] = [
       'A payment moves after the absence of its call was proved, and the provider completes it late.',
     patches: [
       {
-        file: 'src/recovery/claim-unknown.ts',
+        file: 'src/recovery/outcome-resolver.ts',
         text: '    await dropFallbackIfOwner(tx, claim)\n',
         replacement: '',
       },

@@ -24,7 +24,7 @@ const ofOneOrder = (name: string, changes: SpaceChanges = {}): Space =>
 /** Which statuses leave a reference free. The index follows it. */
 const withoutEffect = (statuses: string): readonly Patch[] => [
   {
-    file: 'src/domain/payments/reference.ts',
+    file: 'src/domain/payments/payment.ts',
     text: "['declined', 'canceled', 'failed']",
     replacement: statuses,
   },

@@ -40,7 +40,6 @@ const SCHEMA_MODULES = [
   'ledger-postings',
   'phase-runs',
   'events',
-  'provider-events',
   'webhook-endpoints',
   'webhook-deliveries',
   'reconciliation',

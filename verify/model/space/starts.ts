@@ -3,7 +3,7 @@
 import type { Automaton, Program } from '../programs/automaton.ts'
 import { isOfClient, nameOfKey, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
-import { undoableOperations } from '../../../src/domain/idempotency/cancellation.ts'
+import { undoableOperations } from '../../../src/domain/idempotency/idempotency-key.ts'
 import { programsOf, type Programs } from '../programs/programs.ts'
 import type { Database } from '../store/database.ts'
 import { toText, isObject, type Row } from '../store/rows.ts'

@@ -3,7 +3,7 @@
 // tenants than operations.
 import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import { firstIdAt } from '../../connection/ids.ts'
+import { firstIdAt } from '../../connection/rows.ts'
 import { together } from '../../connection/transaction.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../queue/jobs.ts'
 import type { OpenProposal } from '../admin-actions.ts'

@@ -7,8 +7,7 @@ import Stripe from 'stripe'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
 import type { ProviderClock } from '../../provider-clock.ts'
 import { connectBeforeSending, refuseLateRequest } from '../../deadline.ts'
-import { createPace } from './pace.ts'
-import { isAboutObject, readRateLimit, type RateLimit } from './rate-limit.ts'
+import { createPace, isAboutObject, readRateLimit, type RateLimit } from './pace.ts'
 
 type HttpClient = InstanceType<typeof Stripe.HttpClient>
 type NodeHttpClient = ReturnType<typeof Stripe.createNodeHttpClient>

@@ -1,8 +1,13 @@
 // Reads Stripe's balance transactions, the movements on the balance, for reconciliation. Their
 // category says what moved, not their type. No movement is left out: one that this file does not know
 // is returned as `unknown`.
-import type { Correlation } from '../../correlation.ts'
-import type { OnRepeat, OtherMovement, ProviderMovement, Window } from '../../payment-provider.ts'
+import type {
+  OnRepeat,
+  OtherMovement,
+  ProviderMovement,
+  Window,
+  Correlation,
+} from '../../payment-provider.ts'
 import type { MovementKind } from '../../../domain/ledger/ledger.ts'
 import { fitTextOrNothing, isObjectId } from '../../provider-text.ts'
 import type { Connection } from '../connection.ts'

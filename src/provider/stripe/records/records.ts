@@ -3,8 +3,13 @@
 import type Stripe from 'stripe'
 import { parsePaymentId } from '../../../domain/payments/payment.ts'
 import { parseRefundId } from '../../../domain/payments/refund.ts'
-import type { Correlation } from '../../correlation.ts'
-import type { OnRepeat, ProviderPayment, ProviderRefund, Window } from '../../payment-provider.ts'
+import type {
+  OnRepeat,
+  ProviderPayment,
+  ProviderRefund,
+  Window,
+  Correlation,
+} from '../../payment-provider.ts'
 import { isObjectId } from '../../provider-text.ts'
 import { withinTimeLimit } from '../../time-limit.ts'
 import { type Connection } from '../connection.ts'

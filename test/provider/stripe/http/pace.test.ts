@@ -2,8 +2,7 @@
 // a 429 is told with its reason. https://docs.stripe.com/rate-limits
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { PaymentProvider } from '../../../../src/provider/payment-provider.ts'
-import { createPace } from '../../../../src/provider/stripe/http/pace.ts'
-import type { RateLimit } from '../../../../src/provider/stripe/http/rate-limit.ts'
+import { createPace, type RateLimit } from '../../../../src/provider/stripe/http/pace.ts'
 import { createStripeProvider } from '../../../../src/provider/stripe/stripe-provider.ts'
 import {
   startProvider,

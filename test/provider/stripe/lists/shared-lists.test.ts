@@ -4,10 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Payment } from '../../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../../src/provider/payment-provider.ts'
 import type { Json } from '../../../../src/provider/json.ts'
-import {
-  shareLists,
-  type CreatedWithin,
-} from '../../../../src/provider/stripe/lists/shared-lists.ts'
+import { shareLists, type CreatedWithin } from '../../../../src/provider/stripe/traces.ts'
 import {
   payment as paying,
   startProvider,
