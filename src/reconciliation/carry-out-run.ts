@@ -11,10 +11,10 @@ import {
 import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
 import type { Engine } from '../engine/engine.ts'
 import { compareDisputes, compareOpenDisputes } from './compare-disputes.ts'
-import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
-import { comparePayments, compareUnseenPayments } from './compare-payments.ts'
-import { compareRefunds, compareUnseenRefunds, compareWaitingRefunds } from './compare-refunds.ts'
+import { compareUnmatchedEvents, payments, requeueEvents } from './compare-payments.ts'
+import { compareListed, compareUnseen } from './compare-records.ts'
+import { compareWaitingRefunds, refunds } from './compare-refunds.ts'
 import {
   newCounts,
   RunCompleted,
@@ -67,10 +67,10 @@ export async function carryOutRun(
 
 async function compare(comparison: Comparison): Promise<void> {
   await requeueEvents(comparison)
-  await comparePayments(comparison)
-  await compareRefunds(comparison)
-  await compareUnseenPayments(comparison)
-  await compareUnseenRefunds(comparison)
+  await compareListed(comparison, payments)
+  await compareListed(comparison, refunds)
+  await compareUnseen(comparison, payments)
+  await compareUnseen(comparison, refunds)
   await compareWaitingRefunds(comparison)
   await compareDisputes(comparison)
   await compareOpenDisputes(comparison)

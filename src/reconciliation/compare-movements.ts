@@ -10,7 +10,8 @@ import {
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
 import { compareDispute } from './compare-disputes.ts'
-import { compareRefund } from './compare-refunds.ts'
+import { compareObject } from './compare-records.ts'
+import { refunds } from './compare-refunds.ts'
 import { inService } from '../db/connection/transaction.ts'
 import type {
   OtherMovement,
@@ -93,7 +94,7 @@ async function followMovement(
   { providerRefundId, providerDisputeId }: ProviderMovement,
 ): Promise<void> {
   if (providerDisputeId !== null) await compareDispute(comparison, providerDisputeId)
-  else await compareRefund(comparison, providerRefundId ?? '')
+  else await compareObject(comparison, refunds, providerRefundId ?? '')
 }
 
 function namesToRecord(movement: ProviderMovement): string[] {
