@@ -12,7 +12,7 @@ const EVENTS = 'src/domain/events/event-types.ts'
 
 const HELP = `Usage: npm run new-operation -- payment.<verb> [--keeps-status payment.<event>]
 
-Writes src/operations/<verb>-payment/ (phases, endpoint, contract) and the fixture of its tests, and adds the
+Writes src/operations/<verb>-payment/ (phases and endpoint) and the fixture of its tests, and adds the
 operation to ${LIST}. What it writes works: it cancels the payment at the provider,
 until you name another provider call. Then it says what is left to do.
 

@@ -8,8 +8,7 @@ export function filesOf(names: OperationNames, event?: string): Record<string, s
   const folder = `src/operations/${names.folder}`
   return {
     [`${folder}/phases.ts`]: event === undefined ? phases(names) : keepingPhases(names, event),
-    [`${folder}/endpoint.ts`]: endpoint(names),
-    [`${folder}/contract.ts`]: contract(names, event),
+    [`${folder}/endpoint.ts`]: endpoint(names, event),
     [`test/operations/${names.folder}/fixture.ts`]: fixture(names, event),
   }
 }
@@ -81,38 +80,24 @@ function record({ payment }: PaymentSubject): Step<never, never> {
 `
 }
 
-function endpoint({ camel, verb }: OperationNames): string {
-  return `// POST /v1/payments/:id/${verb}
-import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
-import { ${camel}Body, ${camel}Contract } from './contract.ts'
-import { ${camel} } from './phases.ts'
-
-export const ${camel}Endpoint = paymentEndpoint({
-  operation: ${camel},
-  path: '/v1/payments/:id/${verb}',
-  contract: ${camel}Contract,
-  body: ${camel}Body,
-  parameters: ({ reason = null }) => ({ reason }),
-})
-`
-}
-
-function contract({ camel, pascal, verb }: OperationNames, event?: string): string {
+function endpoint({ camel, pascal, verb }: OperationNames, event?: string): string {
   const [why, problems] =
     event === undefined
       ? ['Why, for the provider.', "'payment-declined', 'invalid-state'"]
       : ['Why.', "'invalid-state'"]
-  return `// The contract of POST /v1/payments/:id/${verb}, and the schema of its body.
+  return `// POST /v1/payments/:id/${verb}: the schema of its body, its contract, and the endpoint.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/resources/payment.ts'
+import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
+import { ${camel} } from './phases.ts'
 
-export const ${camel}Body = z.strictObject({
+const ${camel}Body = z.strictObject({
   reason: z.enum(cancelReasons).nullish().describe('${why}'),
 })
 
-export const ${camel}Contract: KeyedContract = {
+const ${camel}Contract: KeyedContract = {
   operationId: '${camel}',
   tag: 'Payments',
   summary: 'Say here what it does to a payment',
@@ -122,6 +107,14 @@ export const ${camel}Contract: KeyedContract = {
   answers: { 200: paymentAnswer('The payment.'), 202: acceptedPayment },
   problems: [${problems}],
 }
+
+export const ${camel}Endpoint = paymentEndpoint({
+  operation: ${camel},
+  path: '/v1/payments/:id/${verb}',
+  contract: ${camel}Contract,
+  body: ${camel}Body,
+  parameters: ({ reason = null }) => ({ reason }),
+})
 `
 }
 
@@ -184,7 +177,7 @@ export function nextSteps({ folder, operation }: OperationNames, event?: string)
   return `${operation} works now, and ${does}. What is left to do:
 
 1. src/operations/${folder}/phases.ts: ${left}
-2. src/operations/${folder}/contract.ts and endpoint.ts: the body, and what the operation stores of it.
+2. src/operations/${folder}/endpoint.ts: the body, and what the operation stores of it.
 3. test/operations/${folder}/fixture.ts: a body, the call in the log of the stand-in, the payment afterwards.
 4. npm run openapi && npm run docs && npm run format && npm run types && npm run lint && npm run unused, then
    npm test -- test/operations test/verify/every-operation test/structure test/openapi test/docs test/dev/docs

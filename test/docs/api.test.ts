@@ -11,7 +11,7 @@ import { ENDPOINTS_MAX, PREVIOUS_SECRET_HOURS } from '../../src/domain/webhooks/
 import { validateBody } from '../../src/http/requests/validate-body.ts'
 import { BODY_MAX_BYTES } from '../../src/http/requests/read-body.ts'
 import { NESTING_MAX } from '../../src/http/requests/json-body.ts'
-import { createPaymentBody } from '../../src/operations/create-payment/contract.ts'
+import { createPaymentBody } from '../../src/operations/create-payment/endpoint.ts'
 import { readPage } from '../support/named-tests.ts'
 
 const page = readPage('docs/api.md')

@@ -15,8 +15,10 @@ import {
   createWebhookEndpointBody,
   updateWebhookEndpointBody,
 } from '../../../src/http/resources/webhook-endpoints.ts'
-import { createPaymentBody } from '../../../src/operations/create-payment/contract.ts'
-import { paymentRequestOf } from '../../../src/operations/create-payment/endpoint.ts'
+import {
+  paymentRequestOf,
+  createPaymentBody,
+} from '../../../src/operations/create-payment/endpoint.ts'
 import { operationEndpoints } from '../../../src/operations/index.ts'
 import { paymentBody } from '../../support/client.ts'
 

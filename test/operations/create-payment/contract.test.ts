@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { createPaymentBody } from '../../../src/operations/create-payment/contract.ts'
-import { paymentRequestOf } from '../../../src/operations/create-payment/endpoint.ts'
+import {
+  paymentRequestOf,
+  createPaymentBody,
+} from '../../../src/operations/create-payment/endpoint.ts'
 import { problemOf } from '../../support/problem-of.ts'
 
 const required = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
