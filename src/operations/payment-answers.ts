@@ -8,8 +8,8 @@ import {
   presentPayment,
   type Failure,
   type Payment,
+  failureTypeOf,
 } from '../domain/payments/payment.ts'
-import { failureTypeOf } from '../domain/payments/failure-type.ts'
 import {
   resourceResponse,
   type Refusal,

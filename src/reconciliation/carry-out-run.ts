@@ -7,14 +7,14 @@ import {
   failAbandonedRuns,
   failRunIfRunning,
   findRunToForget,
+  deleteProgress,
 } from '../db/reconciliation/reconciliation-runs.ts'
-import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
 import type { Engine } from '../engine/engine.ts'
 import { compareDisputes, compareOpenDisputes } from './compare-disputes.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
-import { compareUnmatchedEvents, payments, requeueEvents } from './compare-payments.ts'
+import { compareUnmatchedEvents, paymentRecords, requeueEvents } from './compare-payments.ts'
 import { compareListed, compareUnseen } from './compare-records.ts'
-import { compareWaitingRefunds, refunds } from './compare-refunds.ts'
+import { compareWaitingRefunds, refundRecords } from './compare-refunds.ts'
 import {
   newCounts,
   RunCompleted,
@@ -67,10 +67,10 @@ export async function carryOutRun(
 
 async function compare(comparison: Comparison): Promise<void> {
   await requeueEvents(comparison)
-  await compareListed(comparison, payments)
-  await compareListed(comparison, refunds)
-  await compareUnseen(comparison, payments)
-  await compareUnseen(comparison, refunds)
+  await compareListed(comparison, paymentRecords)
+  await compareListed(comparison, refundRecords)
+  await compareUnseen(comparison, paymentRecords)
+  await compareUnseen(comparison, refundRecords)
   await compareWaitingRefunds(comparison)
   await compareDisputes(comparison)
   await compareOpenDisputes(comparison)

@@ -1,24 +1,29 @@
 // Compares the movements on the provider's balance with the ledger, one to one. A difference that
 // was already reported for the payment, refund or dispute explains its movement, which is not
 // reported again.
-import type { LedgerTransactionMovement, LedgerMovement } from '../db/ledger/ledger-movements.ts'
+import {
+  type LedgerTransactionMovement,
+  type LedgerMovement,
+  findLedgerCaptures,
+  findLedgerDisputes,
+  findLedgerRefunds,
+} from '../db/ledger/ledger-movements.ts'
 import { findReported } from '../db/reconciliation/findings.ts'
 import {
   recordCompared,
   seenMovement,
   notComparedAmong,
-} from '../db/reconciliation/reconciliation-progress.ts'
+} from '../db/reconciliation/reconciliation-runs.ts'
 import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
 import { compareDispute } from './compare-disputes.ts'
 import { compareObject } from './compare-records.ts'
-import { refunds } from './compare-refunds.ts'
+import { refundRecords } from './compare-refunds.ts'
 import { inService } from '../db/connection/transaction.ts'
 import type {
   OtherMovement,
   PaymentProvider,
   ProviderMovement,
 } from '../provider/payment-provider.ts'
-import { findLedgerMovements, nameOf } from './find-ledger-movements.ts'
 import {
   eachPage,
   logRepeats,
@@ -40,7 +45,12 @@ import {
 import type { Difference, Verdict } from './verdict.ts'
 import { insertProviderFeesIfNew, type NewProviderFee } from '../db/ledger/ledger.ts'
 import { postingOfProviderFee } from '../domain/ledger/ledger.ts'
-import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-records.ts'
+import {
+  findPaymentsOf,
+  type ComparedId,
+  findDisputesOf,
+  findRefundsOf,
+} from '../db/reconciliation/compared-records.ts'
 
 type Page = readonly ProviderMovement[]
 
@@ -94,7 +104,7 @@ async function followMovement(
   { providerRefundId, providerDisputeId }: ProviderMovement,
 ): Promise<void> {
   if (providerDisputeId !== null) await compareDispute(comparison, providerDisputeId)
-  else await compareObject(comparison, refunds, providerRefundId ?? '')
+  else await compareObject(comparison, refundRecords, providerRefundId ?? '')
 }
 
 function namesToRecord(movement: ProviderMovement): string[] {
@@ -289,4 +299,66 @@ async function compareOtherMovements(
 
 function comparedIdOf({ providerPaymentId }: OtherMovement): ComparedId[] {
   return providerPaymentId === null ? [] : [{ objectId: providerPaymentId, named: null }]
+}
+
+/** The name of the movement by what it moved, which both sides know. */
+function nameOf(movement: ProviderMovement): string {
+  return seenMovement(movement.kind, subjectOfMovement(movement) ?? '')
+}
+
+type LedgerMovementOf = (movement: ProviderMovement) => LedgerMovement | undefined
+
+/**
+ * Finds the ledger movement of each movement: that of our payment or refund that names the
+ * provider's object. If there is none, that of the one which the provider's object names: while an
+ * operation is working on it, ours does not know the provider's id yet.
+ */
+async function findLedgerMovements(
+  { parts, run }: Comparison,
+  page: readonly ProviderMovement[],
+): Promise<LedgerMovementOf> {
+  const { sql } = parts.store
+  const idsOfKind = (kind: ProviderMovement['kind']) =>
+    page.filter((movement) => movement.kind === kind).flatMap(objectsOf)
+  const payments = await findPaymentsOf(sql, run.provider, idsOfKind('capture'))
+  const refunds = await findRefundsOf(sql, run.provider, idsOfKind('refund'))
+  const failed = await findRefundsOf(sql, run.provider, idsOfKind('refund_failure'))
+  const disputes = await findDisputesOf(sql, run.provider, page.flatMap(disputeIdOf))
+  const ledgerMovements = [
+    ...(await findLedgerCaptures(sql, payments)),
+    ...(await findLedgerRefunds(sql, refunds, 'refund')),
+    ...(await findLedgerRefunds(sql, failed, 'refund_failure')),
+    ...(await findLedgerDisputes(sql, disputes)),
+  ]
+  const byName = new Map(ledgerMovements.map((entry) => [nameOfOurs(entry), entry]))
+  const byOurId = new Map(
+    ledgerMovements.map((entry) => [
+      seenMovement(entry.kind, entry.disputeId ?? entry.refundId ?? entry.paymentId),
+      entry,
+    ]),
+  )
+  return (movement) =>
+    byName.get(nameOf(movement)) ??
+    byOurId.get(seenMovement(movement.kind, ourIdIn(movement) ?? ''))
+}
+
+function disputeIdOf({ providerDisputeId }: ProviderMovement): string[] {
+  return providerDisputeId === null ? [] : [providerDisputeId]
+}
+
+function nameOfOurs({ kind, objectId }: LedgerMovement): string | null {
+  return objectId === null ? null : seenMovement(kind, objectId)
+}
+
+/** The payment or refund of ours that the provider's record names. */
+function ourIdIn({ kind, correlation }: ProviderMovement): string | null {
+  if (correlation === null) return null
+  return kind === 'capture' ? correlation.paymentId : correlation.refundId
+}
+
+function objectsOf(movement: ProviderMovement): ComparedId[] {
+  const objectId = subjectOfMovement(movement)
+  const [id, tenantId] = [ourIdIn(movement), movement.correlation?.tenantId]
+  if (objectId === null) return []
+  return [{ objectId, named: id === null || tenantId === undefined ? null : { tenantId, id } }]
 }

@@ -3,8 +3,7 @@
 // one.
 import type { Sql } from '../db/connection/client.ts'
 import type { ComparedId } from '../db/reconciliation/compared-records.ts'
-import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
-import type { Run } from '../db/reconciliation/reconciliation-runs.ts'
+import { type Run, recordCompared } from '../db/reconciliation/reconciliation-runs.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type {
   Correlation,

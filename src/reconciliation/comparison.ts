@@ -6,9 +6,13 @@ import { findProviderEvent, storeProviderEvent } from '../db/events/provider-eve
 import { findOpenAmong } from '../db/reconciliation/findings.ts'
 import { findTenantsAmong } from '../db/reconciliation/compared-records.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
-import { recordCompared, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
 import { requestCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
-import { findRun, type Run } from '../db/reconciliation/reconciliation-runs.ts'
+import {
+  findRun,
+  type Run,
+  recordCompared,
+  seenReport,
+} from '../db/reconciliation/reconciliation-runs.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'

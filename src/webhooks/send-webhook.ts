@@ -5,9 +5,8 @@ import type { LookupAddress } from 'node:dns'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { isDialable } from '../domain/webhooks/dialable-address.ts'
+import { isDialable, checkWebhookUrl, hostOf } from '../domain/webhooks/dialable-address.ts'
 import type { Reply } from '../domain/webhooks/webhook-delivery.ts'
-import { checkWebhookUrl, hostOf } from '../domain/webhooks/webhook-url.ts'
 import type { Resolve } from '../names/resolver.ts'
 
 /** Twice the largest body that the API accepts, because an event contains that body and more. */

@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { apiCircuits, workerCircuits } from '../../src/metrics/circuits.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
-import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
+import {
+  apiObserver,
+  engineObserver,
+  apiCircuits,
+  workerCircuits,
+} from '../../src/metrics/observers.ts'
 
 test('circuits are closed at first, and follow what the observers are told', () => {
   const [api, worker] = [apiCircuits(), workerCircuits(true)]

@@ -5,7 +5,7 @@ import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Standing } from '../../src/domain/payments/standing.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
-import { judgePayment, missingPayment } from '../../src/reconciliation/judge-payment.ts'
+import { judgePayment, missingPayment } from '../../src/reconciliation/compare-payments.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
 
 const PAYMENT_ID = '019a0000-0000-7000-8000-000000000001'

@@ -7,7 +7,7 @@ import {
   type RefundStanding,
 } from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
-import { judgeRefund, missingRefund } from '../../src/reconciliation/judge-refund.ts'
+import { judgeRefund, missingRefund } from '../../src/reconciliation/compare-refunds.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
 
 const created = new Date('2026-03-01T12:00:00Z')

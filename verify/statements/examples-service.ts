@@ -9,7 +9,6 @@ import * as jobs from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
 import * as comparedRecords from '../../src/db/reconciliation/compared-records.ts'
 import * as findings from '../../src/db/reconciliation/findings.ts'
-import * as reconciliationProgress from '../../src/db/reconciliation/reconciliation-progress.ts'
 import * as missingRecords from '../../src/db/reconciliation/missing-records.ts'
 import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-runs.ts'
 import * as erasedCustomers from '../../src/db/retention/erased-customers.ts'
@@ -98,9 +97,9 @@ export const reconciliationExamples: readonly Example[] = [
   example(findings.findOpenAmong, [[finding]]),
   example(findings.findReported, [run, ['pi_1']]),
   example(findings.resolveFindingByIdIfOpen, [ID, RESOLUTION]),
-  example(reconciliationProgress.recordCompared, [ID, ['pi_1']]),
-  example(reconciliationProgress.notComparedAmong, [ID, ['pi_1']]),
-  example(reconciliationProgress.deleteProgress, [ID]),
+  example(reconciliationRuns.recordCompared, [ID, ['pi_1']]),
+  example(reconciliationRuns.notComparedAmong, [ID, ['pi_1']]),
+  example(reconciliationRuns.deleteProgress, [ID]),
   example(missingRecords.walkMissingPayments, [run], WALKED),
   example(missingRecords.walkMissingRefunds, [run], WALKED),
   example(missingRecords.tenantIds, [], [[{ id: ID }], []]),

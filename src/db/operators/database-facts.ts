@@ -6,10 +6,15 @@ import {
   type DatabaseFacts,
   type DurabilityFacts,
   type NodeFacts,
+  judgeDatabase,
+  type DatabaseNeeds,
 } from '../../domain/deployment/database-checks.ts'
-import type { Sql } from '../connection/client.ts'
+import type { Sql, Store } from '../connection/client.ts'
 import { isDistributed } from '../migrations/distribution.ts'
 import { TENANT_POLICY } from '../connection/row-security.ts'
+import { ConfigError, type Config } from '../../config.ts'
+import { requireStoredKeys } from '../encryption/seals.ts'
+import { refuseDevelopmentDatabase } from '../migrations/applied-migrations.ts'
 
 /** Reads settings, roles and protection as a session of the service sees them. */
 export async function readDatabaseFacts(sql: Sql): Promise<DatabaseFacts> {
@@ -86,4 +91,38 @@ export async function readServerTime(sql: Sql): Promise<{ atMs: number; hasTls: 
       coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "hasTls"
   `
   return row ?? { atMs: Number.NaN, hasTls: false }
+}
+
+/**
+ * The connections that one process of each kind has at most beside its pool. Both listen on one, and
+ * look for the primary over one, a worker for each of its two pools. A worker has three for jobs, and
+ * one for pg-boss's scripts.
+ */
+export const OTHER_CONNECTIONS = { api: 2, worker: 7 }
+
+/** What the settings need of the database. */
+export function databaseNeeds(config: Config): DatabaseNeeds {
+  const { DATABASE_POOL_SIZE: size, DATABASE_MAY_LOSE_COMMITS: mayLoseCommits } = config
+  return {
+    mayLoseCommits,
+    connections: 2 * size + OTHER_CONNECTIONS.api + OTHER_CONNECTIONS.worker,
+  }
+}
+
+/**
+ * Checks that a released version made the database, that it can keep the guarantees of the service,
+ * and that the keys of the process open what it has stored.
+ *
+ * @throws ConfigError that names each failure, and what to do.
+ * @throws the driver's error when the database cannot be reached.
+ */
+export async function requireSafeDatabase(config: Config, { sql }: Store): Promise<void> {
+  await refuseDevelopmentDatabase(sql)
+  const checks = judgeDatabase(await readDatabaseFacts(sql), databaseNeeds(config))
+  const failures = checks.filter(({ verdict }) => verdict === 'failure')
+  if (failures.length > 0) {
+    const lines = failures.map(({ name, found, advice }) => `  ${name}: ${found}. ${advice}`)
+    throw new ConfigError(`The database cannot keep the guarantees:\n${lines.join('\n')}`)
+  }
+  if (config.ENCRYPTION_KEYS !== undefined) await requireStoredKeys(sql, config.ENCRYPTION_KEYS)
 }

@@ -13,7 +13,7 @@ import { asTenant, inTenant } from '../connection/transaction.ts'
 import type { NewEvent } from '../events/write-events.ts'
 import { byIntent, unchanged, type Intent, type WriteResources } from '../idempotency/intent.ts'
 import { StaleResourceError } from './payments.ts'
-import type { disputes } from '../schema/disputes.ts'
+import type { disputes } from '../schema/payments.ts'
 
 export type DisputeRow = RowOf<typeof disputes>
 

@@ -22,7 +22,7 @@ import {
   type Intent,
   type WriteResources,
 } from '../idempotency/intent.ts'
-import type { refunds } from '../schema/refunds.ts'
+import type { refunds } from '../schema/payments.ts'
 import { findDisputed } from './disputes.ts'
 import {
   inOrderOfReference,

@@ -6,7 +6,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf } from '../connection/rows.ts'
 import { asService, inService } from '../connection/transaction.ts'
-import { seenReport } from './reconciliation-progress.ts'
+import { seenReport } from './reconciliation-runs.ts'
 import type { reconciliationFindings } from '../schema/reconciliation.ts'
 
 /** The name under which the service itself closes findings and writes verdicts. */

@@ -13,8 +13,7 @@ import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
 import { type RowOf, firstIdAt, NO_TENANT } from '../connection/rows.ts'
-import { isNotCompared } from './reconciliation-progress.ts'
-import type { Run } from './reconciliation-runs.ts'
+import { type Run, isNotCompared } from './reconciliation-runs.ts'
 
 /** The run whose window is searched for records that the provider lacks. */
 type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>

@@ -6,6 +6,7 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import type { reconciliationRuns } from '../schema/reconciliation.ts'
+import type { MovementKind } from '../../domain/ledger/ledger.ts'
 
 /** The window to compare: its start is inclusive, its end exclusive. */
 export interface RunRequest {
@@ -166,3 +167,79 @@ export async function findRunToForget(sql: Sql): Promise<string | undefined> {
   `
   return row?.id
 }
+
+// Records which of the provider's objects a reconciliation run has compared.
+
+/** Records objects as compared by a run, and returns those that were new. */
+export async function recordCompared(
+  sql: Sql | Transaction,
+  runId: string,
+  objectIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await sql<{ object_id: string }[]>`
+    insert into reconciliation_seen (run_id, object_id)
+    select ${runId}::uuid, object_id from unnest(${[...new Set(objectIds)]}::text[]) as object_id
+    -- The same order for all workers on the run, so that they do not deadlock.
+    order by object_id
+    on conflict do nothing
+    returning object_id
+  `
+  return new Set(rows.map((row) => row.object_id))
+}
+
+/**
+ * Whether a run has not compared an object. The table is filled and emptied faster than its
+ * statistics are updated, so the planner assumes that it is empty. The offset makes it use the
+ * index instead of a full scan.
+ */
+export function isNotCompared(sql: Sql, runId: string, object: Fragment): Fragment {
+  return sql`
+    not exists (
+      select from reconciliation_seen as seen
+      where seen.run_id = ${runId} and seen.object_id = ${object}
+      offset 0
+    )
+  `
+}
+
+/** The objects that a run has not compared. */
+export async function notComparedAmong(
+  sql: Sql,
+  runId: string,
+  objectIds: readonly string[],
+): Promise<string[]> {
+  const rows = await sql<{ object_id: string }[]>`
+    select distinct object_id from unnest(${[...objectIds]}::text[]) as object_id
+    where ${isNotCompared(sql, runId, sql`object_id.object_id`)}
+  `
+  return rows.map((row) => row.object_id)
+}
+
+const DELETE_BATCH = 10_000
+
+/**
+ * Deletes the compared objects of a run, in batches. What another worker deletes is skipped: two
+ * that waited for each other's rows would deadlock.
+ */
+export async function deleteProgress(sql: Sql, runId: string): Promise<void> {
+  for (;;) {
+    const { count } = await sql`
+      with batch as materialized (
+        select run_id, object_id from reconciliation_seen where run_id = ${runId}
+        limit ${DELETE_BATCH}
+        for update skip locked
+      )
+      delete from reconciliation_seen as seen using batch
+      where seen.run_id = batch.run_id and seen.object_id = batch.object_id
+    `
+    if (count < DELETE_BATCH) return
+  }
+}
+
+/** The name under which a movement is recorded, beside its own id. */
+export const seenMovement = (kind: MovementKind, objectId: string): string => `${kind} ${objectId}`
+/**
+ * The name under which a run records that it has reported an object, also when a finding existed
+ * before.
+ */
+export const seenReport = (objectId: string): string => `reported ${objectId}`

@@ -8,9 +8,7 @@ import { cancellationStatuses } from '../../domain/idempotency/idempotency-key.t
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
 import { bytea, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
-import { disputes } from './disputes.ts'
-import { payments } from './payments.ts'
-import { refunds } from './refunds.ts'
+import { payments, refunds, disputes } from './payments.ts'
 
 export const idempotencyKeys = pgTable(
   'idempotency_keys',

@@ -5,9 +5,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import { minor, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
-import { disputes } from './disputes.ts'
-import { payments } from './payments.ts'
-import { refunds } from './refunds.ts'
+import { payments, refunds, disputes } from './payments.ts'
 
 export const ledgerPostings = pgTable(
   'ledger_postings',

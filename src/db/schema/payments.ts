@@ -1,7 +1,7 @@
 // The table `payments`: what clients asked to be paid, and the result. Amounts are integers in
 // minor units. The constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
-import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, uniqueIndex, unique } from 'drizzle-orm/pg-core'
 import {
   AMOUNT_MAX_MINOR,
   cancellationReasons,
@@ -14,8 +14,17 @@ import {
   paymentTransitions,
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
-import { minor, timestamptz, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
+import { minor, timestamptz, oneOf, seenByItsTenant, takesStepOf, refersTo } from './columns.ts'
 import { ofTenant } from './tenants.ts'
+import {
+  refundReasons,
+  refundStatuses,
+  refundTransitions,
+  type RefundStatus,
+  followedRefundStatuses,
+  waitingRefundStatuses,
+} from '../../domain/payments/refund.ts'
+import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
 
 export const payments = pgTable(
   'payments',
@@ -120,6 +129,113 @@ export const payments = pgTable(
       sql`status not in ('requires_action', 'requires_capture', 'succeeded') or provider_payment_id is not null`,
     ),
     check('payments_succeeded', sql`status <> 'succeeded' or amount_captured_minor > 0`),
+    seenByItsTenant(),
+  ],
+)
+
+// The table `refunds`: money that goes back to a customer, out of one captured payment. The
+// constraints enforce the invariants of amounts and statuses.
+
+export const refunds = pgTable(
+  'refunds',
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    currency: t.text('currency').notNull(),
+    status: t
+      .text('status', { enum: refundStatuses as [RefundStatus] })
+      .notNull()
+      .default('processing'),
+    previousStatus: t.text('previous_status', { enum: refundStatuses as [RefundStatus] }),
+    reason: t.text('reason', { enum: refundReasons }),
+    reference: t.text('reference'),
+    metadata: t.jsonb('metadata').$type<Record<string, string>>().notNull(),
+    failureCode: t.text('failure_code'),
+    failureDeclineCode: t.text('failure_decline_code'),
+    failureMessage: t.text('failure_message'),
+    providerRefundId: t.text('provider_refund_id'),
+    moved: t.boolean('moved').notNull().default(false),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
+  }),
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    refersTo('refunds_payment', [table.tenantId, table.paymentId], payments),
+    index('refunds_by_payment').on(table.tenantId, table.paymentId, table.id),
+    // One refund at the provider belongs to one refund of ours.
+    uniqueIndex('refunds_by_provider_refund')
+      .on(table.tenantId, table.providerRefundId)
+      .where(sql`provider_refund_id is not null`),
+    uniqueIndex('refunds_by_reference')
+      .on(table.tenantId, table.reference)
+      .where(sql`reference is not null and status not in (${oneOf(statusesWithoutEffect)})`),
+    // For the list of the refunds with a reference, also of those that do not use it up.
+    index('refunds_of_reference')
+      .on(table.tenantId, table.reference, table.id)
+      .where(sql`reference is not null`),
+    check('refunds_status', sql`status in (${oneOf(refundStatuses)})`),
+    check('refunds_step', takesStepOf(refundTransitions)),
+    check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),
+    check('refunds_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
+    // For the daily look at the refunds that wait.
+    index('refunds_waiting')
+      .on(table.tenantId, table.id)
+      .where(sql`status in (${oneOf(waitingRefundStatuses)})`),
+    check(
+      'refunds_failure',
+      sql`case status when 'declined' then failure_code is not null when 'failed' then true else failure_code is null end`,
+    ),
+    check(
+      'refunds_provider_refund',
+      sql`status not in (${oneOf([...followedRefundStatuses, 'canceled'])}) or provider_refund_id is not null`,
+    ),
+    seenByItsTenant(),
+  ],
+)
+
+// The table `disputes`: a cardholder contests a captured payment at the bank. The row shows where the
+// dispute stands at the provider, and how much of its money is posted to the ledger.
+
+export const disputes = pgTable(
+  'disputes',
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
+    providerDisputeId: t.text('provider_dispute_id').notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    currency: t.text('currency').notNull(),
+    reason: t.text('reason').notNull(),
+    status: t.text('status', { enum: disputeStatuses }).notNull(),
+    evidenceDueAt: timestamptz('evidence_due_at'),
+    withdrawnMinor: minor('withdrawn_minor').notNull().default(0),
+    reinstatedMinor: minor('reinstated_minor').notNull().default(0),
+    /** Of the provider, in the currency of the balance. */
+    feeMinor: minor('fee_minor').notNull().default(0),
+    feeCurrency: t.text('fee_currency'),
+    /** By the provider's clock. */
+    openedAt: timestamptz('opened_at').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
+  }),
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    refersTo('disputes_payment', [table.tenantId, table.paymentId], payments),
+    // Several events of a new dispute can come at once: one of them inserts it.
+    unique('disputes_one_per_provider_dispute').on(table.tenantId, table.providerDisputeId),
+    index('disputes_by_payment').on(table.tenantId, table.paymentId, table.id),
+    // For the daily look at the disputes that are not closed.
+    index('disputes_open')
+      .on(table.tenantId, table.id)
+      .where(sql`status not in (${oneOf(closedDisputeStatuses)})`),
+    check('disputes_status', sql`status in (${oneOf(disputeStatuses)})`),
+    check(
+      'disputes_amounts',
+      sql`amount_minor > 0 and withdrawn_minor >= 0 and reinstated_minor >= 0`,
+    ),
+    check('disputes_fee', sql`fee_minor = 0 or fee_currency is not null`),
     seenByItsTenant(),
   ],
 )

@@ -1,5 +1,7 @@
 // Decides to which addresses a webhook may be sent: only to those of the public internet. Tenants
-// choose the URL, so anything else would give them access to our own network (SSRF).
+// choose the URL, so anything else would give them access to our own network (SSRF). Checks
+// the form of a URL, when an endpoint is created and again before each attempt; the addresses behind its host
+// name are resolved and checked when it is dialled.
 import { BlockList, isIP } from 'node:net'
 
 /**
@@ -126,4 +128,41 @@ function bytesOf(address: string): readonly number[] {
   const missing = 8 - (first?.length ?? 0) - (last?.length ?? 0)
   const groups = [...(first ?? []), ...Array<string>(missing).fill('0'), ...(last ?? [])]
   return groups.map((group) => Number.parseInt(group, 16)).flatMap((n) => [n >> 8, n & 255])
+}
+
+/** A valid URL, or the reason why it is refused. */
+type CheckedUrl = { readonly url: URL } | { readonly refusal: string }
+
+/**
+ * Reads the URL of a webhook endpoint: https, without credentials, without a fragment and without
+ * control characters, some of which `URL` would drop in silence. Any port is allowed: nothing is sent before the TLS handshake, so servers of other protocols receive no
+ * request. `URL` converts IPv4 addresses in octal, in hexadecimal or as one number into the usual
+ * form.
+ *
+ * @param allowInsecure whether http and this machine's own addresses are allowed, too.
+ */
+export function checkWebhookUrl(
+  text: string,
+  { allowInsecure }: { allowInsecure: boolean },
+): CheckedUrl {
+  if (/\p{Cc}/u.test(text)) return { refusal: 'It must not contain control characters.' }
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) return { refusal: 'It is not an absolute URL.' }
+  if (url.protocol !== 'https:' && !(allowInsecure && url.protocol === 'http:')) {
+    return { refusal: 'Its scheme must be https.' }
+  }
+  if (url.username !== '' || url.password !== '') {
+    return { refusal: 'It must not contain credentials.' }
+  }
+  if (url.hash !== '') return { refusal: 'It must not contain a fragment.' }
+  const host = hostOf(url)
+  if (isIP(host) !== 0 && !isDialable(host, { allowLoopback: allowInsecure })) {
+    return { refusal: 'Its address is not a public internet address.' }
+  }
+  return { url }
+}
+
+/** The host name or address of a URL; an IPv6 address without its brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1')
 }

@@ -1,6 +1,6 @@
 // Describes problems for the OpenAPI documents: one schema for each flavour, and an example of each
 // type.
-import { failureTypes } from '../../domain/payments/failure-type.ts'
+import { failureTypes } from '../../domain/payments/payment.ts'
 import { z } from 'zod'
 import { problemBody } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'

@@ -16,8 +16,11 @@ import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
-import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
-import { resumeEffectOf } from '../../domain/operations/doubt-sentences.ts'
+import {
+  resumeEffectOf,
+  resumptionOf,
+  type Resumption,
+} from '../../domain/operations/doubt-sentences.ts'
 import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'

@@ -20,7 +20,7 @@ import {
   idempotencyField,
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { checkWebhookUrl } from '../../domain/webhooks/webhook-url.ts'
+import { checkWebhookUrl } from '../../domain/webhooks/dialable-address.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
 import { textField, optionalField, noFields, noBody } from '../requests/body-fields.ts'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'

@@ -5,7 +5,7 @@ import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { adjustPayment } from './phases.ts'
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { chargeAmountField } from '../../http/resources/amount-fields.ts'
+import { chargeAmountField } from '../../http/requests/body-fields.ts'
 import {
   acceptedPayment,
   heldPayment,

@@ -5,7 +5,7 @@ import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { capturePayment } from './phases.ts'
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { partAmountField } from '../../http/resources/amount-fields.ts'
+import { partAmountField } from '../../http/requests/body-fields.ts'
 import {
   acceptedPayment,
   heldPayment,

@@ -8,14 +8,13 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing, type KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { showPayment } from '../../http/keyed/unfinished-answer.ts'
+import { showPayment } from '../../http/keyed/keyed-answer.ts'
 import { findReferenceProblem } from '../../http/resources/payment-endpoint.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createPayment } from './phases.ts'
 import { z } from 'zod'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import { providerNames } from '../../provider/declared.ts'
-import { chargeAmountField } from '../../http/resources/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/resources/payment.ts'
 import {
   optionalField,
@@ -23,6 +22,7 @@ import {
   providerIdField,
   referenceField,
   textField,
+  chargeAmountField,
 } from '../../http/requests/body-fields.ts'
 
 /** Only with an authority, which a URL that is a script or data does not have. */

@@ -9,7 +9,7 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing, type KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { showRefund } from '../../http/keyed/unfinished-answer.ts'
+import { showRefund } from '../../http/keyed/keyed-answer.ts'
 import { invalidState, findReferenceProblem } from '../../http/resources/payment-endpoint.ts'
 import {
   findRequestedPayment,
@@ -22,11 +22,11 @@ import { validateBody } from '../../http/requests/validate-body.ts'
 import { createRefund } from './phases.ts'
 import { z } from 'zod'
 import { refundReasons } from '../../domain/payments/refund.ts'
-import { partAmountField } from '../../http/resources/amount-fields.ts'
 import {
   optionalField,
   optionalMetadataField,
   referenceField,
+  partAmountField,
 } from '../../http/requests/body-fields.ts'
 
 const createRefundBody = z.strictObject({

@@ -6,8 +6,11 @@ import { openStore, type Store } from '../../db/connection/client.ts'
 import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
 import { describeUnopened, readNeededKeys, type NeededKey } from '../../db/encryption/seals.ts'
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../db/migrations/applied-migrations.ts'
-import { readDatabaseFacts, readServerTime } from '../../db/operators/database-facts.ts'
-import { databaseNeeds } from '../../db/operators/safe-database.ts'
+import {
+  readDatabaseFacts,
+  readServerTime,
+  databaseNeeds,
+} from '../../db/operators/database-facts.ts'
 import {
   judgeDatabase,
   failure,

@@ -3,7 +3,7 @@ import {
   resumptionOf,
   type ResumableOperation,
   type Resumption,
-} from '../../../src/domain/operations/resumption.ts'
+} from '../../../src/domain/operations/doubt-sentences.ts'
 
 const WINDOW_MS = 1_000
 

@@ -1,7 +1,7 @@
 // Tests what refusals of the provider are about: an error in the setup of the merchant's account must
 // not read as an error of the customer's card.
 import { expect, test } from '@jest/globals'
-import { failureTypeOf } from '../../../src/domain/payments/failure-type.ts'
+import { failureTypeOf } from '../../../src/domain/payments/payment.ts'
 
 test.each([
   ['card_declined', 'generic_decline', 'card_error'],

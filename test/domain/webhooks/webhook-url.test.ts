@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkWebhookUrl, hostOf } from '../../../src/domain/webhooks/webhook-url.ts'
+import { checkWebhookUrl, hostOf } from '../../../src/domain/webhooks/dialable-address.ts'
 
 const strict = { allowInsecure: false }
 const local = { allowInsecure: true }

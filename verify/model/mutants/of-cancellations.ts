@@ -19,7 +19,7 @@ export const mutantsOfCancellations: readonly ModelMutant[] = [
     breaks: 'A client is told that its payment is undone, while its own refund may still fail.',
     patches: [
       {
-        file: 'src/operations/apply-cancellation.ts',
+        file: 'src/operations/apply-provider-event.ts',
         text: "  if (isRefunding) return 'pending'\n",
         replacement: '',
       },

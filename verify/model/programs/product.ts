@@ -33,8 +33,6 @@ export interface Product {
 const SCHEMA_MODULES = [
   'tenants',
   'payments',
-  'refunds',
-  'disputes',
   'idempotency-keys',
   'key-tombstones',
   'ledger-postings',
