@@ -21,11 +21,7 @@ const IN_PROGRESS_MS = 1_000
 /** Larger ones are rare, and delay the answers of others. */
 const COPY_BYTES_MAX = 65_536
 
-export function createRedisAnswers(
-  link: RedisLink,
-  observe: AnswersObserver,
-  now = Date.now,
-): RedisAnswers {
+export function createRedisAnswers(link: RedisLink, observe: AnswersObserver): RedisAnswers {
   return {
     async find(epoch, name) {
       const { result, value } = await link.get(nameInRedis(epoch, name))
@@ -34,7 +30,7 @@ export function createRedisAnswers(
         return undefined
       }
       try {
-        const key = openAnswer(epoch, name, value, now())
+        const key = openAnswer(epoch, name, value, Date.now())
         observe.lookedUpAnswer('redis', key === undefined ? 'miss' : 'hit')
         return key
       } catch {
@@ -48,8 +44,8 @@ export function createRedisAnswers(
       const inProgress = key.status === 'pending' || key.status === 'processing'
       if (!link.isUsable() || !(isCompleted || inProgress)) return
       const lifeMs = isCompleted ? COMPLETED_MS : IN_PROGRESS_MS
-      const untilMs = Math.min(now() + lifeMs, key.expiresAt.getTime())
-      if (untilMs <= now()) return
+      const untilMs = Math.min(Date.now() + lifeMs, key.expiresAt.getTime())
+      if (untilMs <= Date.now()) return
       const sealed = sealAnswer(epoch, key, untilMs)
       if (sealed.length > COPY_BYTES_MAX) return
       // A late note that the key is in progress must not replace its answer.

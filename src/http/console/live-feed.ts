@@ -132,10 +132,14 @@ interface FeedParts {
   readonly timeoutMs: number
 }
 
-export function createLiveFeed(
-  { store: { sql, listen }, watch, log, limits, timeoutMs }: FeedParts,
-  viewers: LiveViewers = createLiveViewers(),
-): LiveFeed {
+export function createLiveFeed({
+  store: { sql, listen },
+  watch,
+  log,
+  limits,
+  timeoutMs,
+}: FeedParts): LiveFeed {
+  const viewers = createLiveViewers()
   let looks = 0
   /** What all viewers were sent last. */
   let shown: string | undefined

@@ -34,7 +34,6 @@ export function verifyTimestamp(
   { REQUEST_MAX_AGE_SECONDS }: ApiParts['settings'],
   request: Request,
   body: Uint8Array,
-  nowMs: number = Date.now(),
 ): void {
   const lines = headerLines(request, 'request-timestamp')
   if (lines.length === 0 && REQUEST_MAX_AGE_SECONDS === undefined) return
@@ -49,6 +48,6 @@ export function verifyTimestamp(
     throw new ProblemError('request-timestamp-invalid')
   }
   const maxAgeSeconds = REQUEST_MAX_AGE_SECONDS ?? DEFAULT_MAX_AGE_SECONDS
-  if (Math.abs(nowMs / 1_000 - unixSeconds) > maxAgeSeconds)
+  if (Math.abs(Date.now() / 1_000 - unixSeconds) > maxAgeSeconds)
     throw new ProblemError('request-too-old')
 }

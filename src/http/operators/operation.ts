@@ -223,12 +223,12 @@ export async function findRequestedOperation(
 }
 
 /** Answers with an operation. */
-export function showOperation(
-  parts: ApiParts,
-  operation: OperationOverview,
-  status: 200 | 202,
-): Answer {
-  return { status, headers: jsonType, body: JSON.stringify(presentOperation(parts, operation)) }
+export function showOperation(parts: ApiParts, operation: OperationOverview): Answer {
+  return {
+    status: 202,
+    headers: jsonType,
+    body: JSON.stringify(presentOperation(parts, operation)),
+  }
 }
 
 export function presentOperation(

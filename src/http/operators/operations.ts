@@ -137,7 +137,7 @@ const resumeOperationEndpoint = adminCommand({
     const before = await findRequestedOperation(tx, request)
     const result = await resume(tx, parts, before)
     const now = await findRequestedOperation(tx, request)
-    return { answer: showOperation(parts, now, 202), details: { result, from: before.status } }
+    return { answer: showOperation(parts, now), details: { result, from: before.status } }
   },
   after: (parts) => parts.wakeWorkers(),
 })

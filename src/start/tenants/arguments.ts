@@ -90,16 +90,6 @@ export function readLimit(option: OptionName, text: string, max: number): number
   throw new UsageError(`--${option} must be a whole number from 0 to ${max}, or default`)
 }
 
-export function readOneOf<Name extends string>(
-  option: OptionName,
-  text: string | undefined,
-  names: readonly Name[],
-): Name {
-  const named = names.find((name) => name === text)
-  if (named === undefined) throw new UsageError(`--${option} must be ${names.join(' or ')}`)
-  return named
-}
-
 /** Reads a whole number from 0 to `max`. */
 export function readCount(option: OptionName, text: string | undefined, max: number): number {
   const count = /^\d{1,8}$/.test(text ?? '') ? Number(text) : Infinity

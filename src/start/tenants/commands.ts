@@ -31,7 +31,7 @@ import { showTenantId } from '../../domain/tenants/tenant.ts'
 import {
   readCount,
   readKeyId,
-  readOneOf,
+  UsageError,
   readScopes,
   readTenantId,
   readTenantName,
@@ -153,7 +153,10 @@ export function setFees({ subject, values }: Given): Command {
 
 export function setReferences({ subject, values: { references } }: Given): Command {
   const id = readTenantId(subject)
-  const required = readOneOf('references', references, ['required', 'optional']) === 'required'
+  if (references !== 'required' && references !== 'optional') {
+    throw new UsageError('--references must be required or optional')
+  }
+  const required = references === 'required'
   return (store) =>
     change(store, 'tenant.references', async (tx) => {
       const columns = { requires_reference: required }
