@@ -1,7 +1,7 @@
 // Describes a POST that begins an operation under an idempotency key: its operation, its contract, and what is
 // particular to it in reading the request and in answering.
 import { noResource, type IntentDetails, type WriteResources } from '../../db/idempotency/intent.ts'
-import type { ProblemError } from '../../domain/problems/problem-error.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Request } from 'express'
 import type { z } from 'zod'
 import type { Reservation } from '../../db/idempotency/intents.ts'
@@ -35,6 +35,16 @@ export function refusing(problem: ProblemError | undefined, draft: IntentDraft):
   if (problem === undefined) return draft
   const { details: _details, ...others } = draft
   return { ...others, resource: noResource, explainRefusal: () => Promise.resolve(problem) }
+}
+
+/** The problem of a request whose tenant requires a reference, if it has none: see `refusing`. */
+export function findReferenceProblem(
+  { requiresReference = false }: ApiParts,
+  reference: string | null,
+): ProblemError | undefined {
+  if (!requiresReference || reference !== null) return undefined
+  const errors = [{ pointer: '/reference', detail: 'Required' }]
+  return new ProblemError('reference-required', { errors })
 }
 
 /** Describes one keyed POST. */

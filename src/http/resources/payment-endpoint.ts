@@ -18,7 +18,6 @@ import { keyedEndpoint } from '../keyed/keyed-endpoint.ts'
 import { showPayment } from '../keyed/keyed-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { findRequestedPayment } from './payment.ts'
-import type { ApiParts } from '../endpoint.ts'
 
 type Parameters = Readonly<Record<string, unknown>>
 
@@ -83,14 +82,4 @@ export function invalidState(now: Payment | undefined): ProblemError {
   const why = now !== undefined && hasExpired(now) ? ': its authorization has expired' : ''
   const detail = `The payment is ${now?.status ?? 'gone'}${why}.`
   return new ProblemError('invalid-state', { detail })
-}
-
-/** The problem of a request whose tenant requires a reference, if it has none: see `refusing`. */
-export function findReferenceProblem(
-  { requiresReference = false }: ApiParts,
-  reference: string | null,
-): ProblemError | undefined {
-  if (!requiresReference || reference !== null) return undefined
-  const errors = [{ pointer: '/reference', detail: 'Required' }]
-  return new ProblemError('reference-required', { errors })
 }

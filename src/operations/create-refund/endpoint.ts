@@ -8,9 +8,9 @@ import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
-import { refusing, type KeyedContract } from '../../http/keyed/keyed-route.ts'
+import { refusing, type KeyedContract, findReferenceProblem } from '../../http/keyed/keyed-route.ts'
 import { showRefund } from '../../http/keyed/keyed-answer.ts'
-import { invalidState, findReferenceProblem } from '../../http/resources/payment-endpoint.ts'
+import { invalidState } from '../../http/resources/payment-endpoint.ts'
 import {
   findRequestedPayment,
   accepted,
