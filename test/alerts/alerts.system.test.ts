@@ -2,12 +2,18 @@
 import { expect, test } from '@jest/globals'
 import { rules } from './describe-outages.ts'
 import { checkAlerts, testWithPromtool } from './promtool.ts'
-import { providerOutages } from './provider-outages.ts'
+import { nonsenseOutages, providerOutages } from './provider-outages.ts'
 import { requestOutages } from './request-outages.ts'
 import { storeOutages } from './store-outages.ts'
 import { workerOutages } from './worker-outages.ts'
 
-const outages = [...requestOutages, ...workerOutages, ...providerOutages, ...storeOutages]
+const outages = [
+  requestOutages,
+  workerOutages,
+  providerOutages,
+  nonsenseOutages,
+  storeOutages,
+].flatMap((of) => of.outages)
 
 test('every alert has an outage, and no outage another alert', () => {
   const fired = outages.flatMap(({ fires }) => fires.map(({ alertname }) => alertname))

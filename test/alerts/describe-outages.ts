@@ -1,13 +1,12 @@
 // Tests that outages raise exactly their alerts.
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import { parse } from 'yaml'
 import { parseExpression } from '../metrics/promql.ts'
-import { playOutage } from './play-outage.ts'
+import { passQuietTime, playOutage } from './play-outage.ts'
 import { testWithPromtool } from './promtool.ts'
-import type { Outage } from './scene.ts'
+import { Recording } from './recording.ts'
+import { startScene, type OutagesOfService, type Scene } from './scene.ts'
 
 const alerts = parse(
   await readFile(new URL('../../deploy/alerts.yml', import.meta.url), 'utf8'),
@@ -19,16 +18,18 @@ const metrics = new Set(
   rules.flatMap(({ expr }) => parseExpression(expr).selectors.map(({ metric }) => metric)),
 )
 
-/** Plays each outage, and evaluates all alerts against what the processes exported. */
-export function describeOutages(outages: readonly Outage[]): void {
-  let folder: string
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'atomic-payments-test-'))
-  })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
-
+/** Plays one outage after the other, and evaluates all alerts against what the processes exported. */
+export function describeOutages({ outages, ...options }: OutagesOfService): void {
   describe('exactly its alerts fire, not before and not after, when', () => {
-    testWithPromtool.each([...outages])('$name', (outage) => playOutage(outage, metrics, folder))
+    const recording = new Recording(metrics)
+    let scene: Scene
+
+    beforeAll(async () => {
+      scene = await startScene(options)
+      await passQuietTime(scene, recording)
+    })
+    afterAll(() => scene.stop())
+
+    testWithPromtool.each([...outages])('$name', (outage) => playOutage(scene, outage, recording))
   })
 }

@@ -1,12 +1,12 @@
-// Plays an outage with real processes and scrapes them once in each minute of it, and every third
+// Plays an outage with real processes and scrapes them once in each minute of it, and every fourth
 // minute of half an hour before and after it. promtool evaluates the alerts against these scrapes.
 import { postPayment } from '../support/client.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../support/until.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { evaluateAlerts, type Expectation } from './promtool.ts'
-import { Recording, scrapeProcess } from './recording.ts'
-import { withScene, type Outage, type Scene } from './scene.ts'
+import { scrapeProcess, type Recording } from './recording.ts'
+import type { Outage, Scene } from './scene.ts'
 
 /** Longer than the longest window of an alert and its delay together. */
 const QUIET_MINUTES = 31
@@ -14,34 +14,32 @@ const QUIET_MINUTES = 31
 const RUNS = 'atomic_payments_maintenance_duration_seconds_count'
 
 /**
- * @param metrics the names of the series that the alerts use.
- * @param folder where the test of promtool is written.
+ * Plays an outage after a quiet time, and another quiet time.
+ *
  * @throws Error when an alert fires before or after the outage, or others in it than it names.
  */
 export async function playOutage(
+  scene: Scene,
   outage: Outage,
-  metrics: ReadonlySet<string>,
-  folder: string,
+  recording: Recording,
 ): Promise<void> {
-  const recording = new Recording(metrics)
   const expectations: Expectation[] = []
   const expectNow = (firing: Expectation['firing'], besides: Expectation['besides'] = []) =>
     expectations.push({ minute: recording.minutes - 1, firing, besides })
 
-  await withScene(outage, async (scene) => {
-    await passQuietMinutes(scene, recording)
-    expectNow([])
-    const inEachMinute = await outage.begin(scene)
-    await passMinutes(scene, recording, outage.minutes, inEachMinute ?? (() => undefined))
-    expectNow(outage.fires, outage.mayFire)
-    if (outage.end === undefined) return
+  expectNow([])
+  const inEachMinute = await outage.begin(scene)
+  await passMinutes(scene, recording, outage.minutes, inEachMinute ?? (() => undefined))
+  expectNow(outage.fires, outage.mayFire)
+  if (outage.end !== undefined) {
     await outage.end(scene)
     scene.standStill = []
     await until(async () => (await postPayment(scene.service.apiUrl, scene.tenant)).status === 201)
-    await passQuietMinutes(scene, recording)
+    await passQuietTime(scene, recording)
     expectNow([])
-  })
-  evaluateAlerts(folder, recording.series(), expectations)
+  }
+  evaluateAlerts(scene.folder, recording.series(), expectations)
+  recording.keep(QUIET_MINUTES)
 }
 
 async function payAsUsual({ service, tenant }: Scene): Promise<void> {
@@ -49,10 +47,10 @@ async function payAsUsual({ service, tenant }: Scene): Promise<void> {
   if (status !== 201) throw new Error(`a payment got ${status} without an outage`)
 }
 
-/** Every third minute has a payment and each task: the alerts look at five minutes at least. */
-const MINUTES_OF_QUIET = 3
+/** Every fourth minute has a payment and each task: the alerts look at five minutes at least. */
+const MINUTES_OF_QUIET = 4
 
-async function passQuietMinutes(scene: Scene, recording: Recording): Promise<void> {
+export async function passQuietTime(scene: Scene, recording: Recording): Promise<void> {
   for (let left = QUIET_MINUTES; left > 0; left -= MINUTES_OF_QUIET) {
     await untilEachTaskRan(scene, () => payAsUsual(scene))
     await recording.scrape(scene.targets, Math.min(left, MINUTES_OF_QUIET))

@@ -3,7 +3,7 @@
 import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import { scrapeProcess } from './recording.ts'
-import type { Outage, Scene } from './scene.ts'
+import type { OutagesOfService, Scene } from './scene.ts'
 
 const ASYNC = { headers: { prefer: 'respond-async' } }
 
@@ -25,75 +25,82 @@ async function untilAbove({ service }: Scene, gauge: string, least: number, labe
   })
 }
 
-export const providerOutages: readonly Outage[] = [
-  {
-    name: 'the provider cannot be reached',
-    settings: { PROVIDER_BREAKER_FAILURES: '5' },
-    minutes: 6,
-    async begin(scene) {
-      const { service } = scene
-      await service.provider.close()
-      await pay(scene, PAYMENTS)
-      await untilAbove(scene, 'circuit_open', 0, { circuit: 'provider' })
-      await service.store.sql`
+export const providerOutages: OutagesOfService = {
+  settings: { PROVIDER_BREAKER_FAILURES: '5' },
+  outages: [
+    {
+      name: 'the clock of the provider differs from ours',
+      minutes: 6,
+      async begin(scene) {
+        await scene.service.control('POST', 'clock', { ahead_seconds: 120 })
+        await pay(scene, 1)
+        await untilAbove(scene, 'provider_clock_apart_seconds', 60)
+      },
+      async end(scene) {
+        await scene.service.control('POST', 'clock', { ahead_seconds: 0 })
+        await pay(scene, 1)
+        await until(async () => {
+          const { value } = await scrapeProcess(scene.service.worker)
+          return (value('atomic_payments_provider_clock_apart_seconds', {}) ?? 0) < 60
+        })
+      },
+      fires: [{ alertname: 'AtomicPaymentsClocksApart' }],
+    },
+    {
+      name: 'the provider cannot be reached',
+      minutes: 6,
+      async begin(scene) {
+        const { service } = scene
+        await service.provider.close()
+        await pay(scene, PAYMENTS)
+        await untilAbove(scene, 'circuit_open', 0, { circuit: 'provider' })
+        await service.store.sql`
         update idempotency_keys set created_at = created_at - interval '6 minutes'
         where id = (
           select id from idempotency_keys where status in ('pending', 'processing') limit 1
         )
       `
-      await untilAbove(scene, 'oldest_unfinished_operation_seconds', 300)
+        await untilAbove(scene, 'oldest_unfinished_operation_seconds', 300)
+      },
+      fires: [
+        { alertname: 'AtomicPaymentsCircuitOpen', circuit: 'provider' },
+        { alertname: 'AtomicPaymentsOperationStuck' },
+      ],
     },
-    fires: [
-      { alertname: 'AtomicPaymentsCircuitOpen', circuit: 'provider' },
-      { alertname: 'AtomicPaymentsOperationStuck' },
-    ],
+  ],
+}
+
+export const nonsenseOutages: OutagesOfService = {
+  settings: {
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+    CHECK_DELAYS_SECONDS: '1',
+    PROVIDER_BREAKER_FAILURES: '0',
   },
-  {
-    name: 'the clock of the provider differs from ours',
-    minutes: 6,
-    async begin(scene) {
-      await scene.service.control('POST', 'clock', { ahead_seconds: 120 })
-      await pay(scene, 1)
-      await untilAbove(scene, 'provider_clock_apart_seconds', 60)
-    },
-    async end(scene) {
-      await scene.service.control('POST', 'clock', { ahead_seconds: 0 })
-      await pay(scene, 1)
-      await until(async () => {
-        const { value } = await scrapeProcess(scene.service.worker)
-        return (value('atomic_payments_provider_clock_apart_seconds', {}) ?? 0) < 60
-      })
-    },
-    fires: [{ alertname: 'AtomicPaymentsClocksApart' }],
-  },
-  {
-    name: 'the answers of the provider make no sense',
-    settings: {
-      CALL_ATTEMPTS: '1',
-      JOB_RETRY_LIMIT: '0',
-      CHECK_DELAYS_SECONDS: '1',
-      PROVIDER_BREAKER_FAILURES: '0',
-    },
-    minutes: 12,
-    async begin(scene) {
-      const { service } = scene
-      const nonsense = { match: {}, fault: 'nonsense_body', times: 1_000_000 }
-      await service.control('POST', 'faults', nonsense)
-      await pay(scene, PAYMENTS)
-      await untilAbove(scene, 'findings_open', 0)
-      await service.store.sql`
+  outages: [
+    {
+      name: 'the answers of the provider make no sense',
+      minutes: 12,
+      async begin(scene) {
+        const { service } = scene
+        const nonsense = { match: {}, fault: 'nonsense_body', times: 1_000_000 }
+        await service.control('POST', 'faults', nonsense)
+        await pay(scene, PAYMENTS)
+        await untilAbove(scene, 'findings_open', 0)
+        await service.store.sql`
         update idempotency_keys set unknown_at = unknown_at - interval '3 hours'
         where id = (select id from idempotency_keys where status = 'unknown' limit 1)
       `
-      await untilAbove(scene, 'oldest_unknown_operation_seconds', 7_200)
-      await untilAbove(scene, 'operations', PAYMENTS - 1, { status: 'unknown' })
-      await untilAbove(scene, 'dead_letters', 0, { queue: 'operations.dead' })
+        await untilAbove(scene, 'oldest_unknown_operation_seconds', 7_200)
+        await untilAbove(scene, 'operations', PAYMENTS - 1, { status: 'unknown' })
+        await untilAbove(scene, 'dead_letters', 0, { queue: 'operations.dead' })
+      },
+      fires: [
+        { alertname: 'AtomicPaymentsDeadLetters', queue: 'operations.dead' },
+        { alertname: 'AtomicPaymentsFindingsOpen' },
+        { alertname: 'AtomicPaymentsManyOutcomesUnknown' },
+        { alertname: 'AtomicPaymentsOutcomeUnknownForLong' },
+      ],
     },
-    fires: [
-      { alertname: 'AtomicPaymentsDeadLetters', queue: 'operations.dead' },
-      { alertname: 'AtomicPaymentsFindingsOpen' },
-      { alertname: 'AtomicPaymentsManyOutcomesUnknown' },
-      { alertname: 'AtomicPaymentsOutcomeUnknownForLong' },
-    ],
-  },
-]
+  ],
+}

@@ -59,6 +59,15 @@ export class Recording {
     this.minutes += 1
   }
 
+  /** Forgets what was before the last minutes. */
+  keep(minutes: number): void {
+    this.minutes = minutes
+    for (const [name, values] of this.#values) {
+      values.splice(0, values.length - minutes)
+      if (!values.some(isSample)) this.#values.delete(name)
+    }
+  }
+
   series(): Series[] {
     return [...this.#values].map(([series, values]) => ({ series, values: values.join(' ') }))
   }

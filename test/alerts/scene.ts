@@ -1,4 +1,4 @@
-// The service that has an outage: real processes, and a PostgreSQL server of its own if the outage
+// The service that has outages: real processes, and a PostgreSQL server of its own if an outage
 // stops it.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,23 +20,35 @@ export interface Outage {
   /** The names of alerts that may fire besides, depending on what was in progress. */
   readonly mayFire?: readonly string[]
   readonly minutes: number
-  readonly settings?: Settings
-  /** It stops PostgreSQL, so it needs a server of its own. */
-  readonly stopsPostgres?: true
   /** Breaks something, and returns what happens in each minute of the outage. */
   readonly begin: (scene: Scene) => Promise<void | (() => Promise<unknown>)>
-  /** Repairs it. Half an hour later no alert may fire. */
+  /** Repairs it. Half an hour later no alert may fire. Only the last outage of a service has none. */
   readonly end?: (scene: Scene) => Promise<unknown>
 }
 
+interface SceneOptions {
+  readonly settings?: Settings
+  /** An outage stops PostgreSQL, so they need a server of their own. */
+  readonly stopsPostgres?: true
+}
+
+/** One service has them, one after the other. */
+export interface OutagesOfService extends SceneOptions {
+  readonly outages: readonly Outage[]
+}
+
 export interface Scene {
-  readonly service: OwnService
+  /** With the worker that runs now. */
+  service: OwnService
   readonly tenant: Tenant
   readonly postgres: OwnPostgres | undefined
   /** What Prometheus scrapes. */
   targets: readonly Target[]
   /** The maintenance tasks that do not run now. */
   standStill: readonly string[]
+  /** For the files of promtool. */
+  readonly folder: string
+  stop(): Promise<void>
 }
 
 interface OwnPostgres {
@@ -61,27 +73,48 @@ const SETTINGS = {
   MAX_ACTIVE_KEYS: '100000',
 }
 
-/** Starts the service, passes it to the work, and stops it. */
-export async function withScene(
-  { settings, stopsPostgres }: Outage,
-  work: (scene: Scene) => Promise<void>,
-): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'atomic-payments-test-'))
-  const postgres = stopsPostgres && (await startPostgres(directory))
+export async function startScene({ settings, stopsPostgres }: SceneOptions): Promise<Scene> {
+  const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-test-'))
+  const postgres = stopsPostgres && (await startPostgres(folder))
   const service = await startService({ ...SETTINGS, ...settings }, postgres?.url)
-  try {
-    const tenant = await service.createTenant()
-    const targets: Target[] = [
-      { job: 'atomic-payments-api', process: service.api },
-      { job: 'atomic-payments-worker', process: service.worker },
-    ]
-    await work({ service, tenant, postgres, targets, standStill: [] })
-  } finally {
-    postgres?.thaw()
-    await service.stop()
-    await postgres?.stop()
-    await rm(directory, { recursive: true, force: true })
+  return {
+    service,
+    tenant: await service.createTenant(),
+    postgres,
+    targets: targetsOf(service),
+    standStill: [],
+    folder,
+    async stop() {
+      postgres?.thaw()
+      await service.stop()
+      await postgres?.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
   }
+}
+
+function targetsOf({ api, worker }: OwnService): Target[] {
+  return [
+    { job: 'atomic-payments-api', process: api },
+    { job: 'atomic-payments-worker', process: worker },
+  ]
+}
+
+export async function killAll(scene: Scene, job: Target['job']): Promise<void> {
+  for (const { process } of scene.targets.filter((target) => target.job === job)) {
+    process.kill('SIGKILL')
+    await process.exited
+  }
+}
+
+/** The containers of killed processes are gone, and nothing looks for them. */
+export function forgetAll(scene: Scene, job: Target['job']): void {
+  scene.targets = scene.targets.filter((target) => target.job !== job)
+}
+
+export async function replaceWorker(scene: Scene, settings?: Settings): Promise<void> {
+  scene.service = { ...scene.service, worker: await scene.service.startWorker(settings) }
+  scene.targets = targetsOf(scene.service)
 }
 
 async function startPostgres(directory: string): Promise<OwnPostgres & { readonly url: string }> {

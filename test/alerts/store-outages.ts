@@ -4,7 +4,7 @@ import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { scrapeProcess, type Labels } from './recording.ts'
-import type { Outage, Scene } from './scene.ts'
+import type { OutagesOfService, Scene } from './scene.ts'
 
 /** The alert needs more than six in a minute. */
 const REQUESTS_IN_A_MINUTE = 10
@@ -56,59 +56,61 @@ async function waitForWorkerErrors({ service }: Scene): Promise<void> {
   await until(async () => (await errors()) >= before + REQUESTS_IN_A_MINUTE)
 }
 
-export const storeOutages: readonly Outage[] = [
-  {
-    name: 'PostgreSQL crashes',
-    stopsPostgres: true,
-    minutes: 18,
-    async begin(scene) {
-      await scene.postgres?.stop()
-      await requestUntilOpen(scene, 'store_reads')
-      return () => requestPayments(scene)
+export const storeOutages: OutagesOfService = {
+  settings: { STORE_TIMEOUT_MS: '1000' },
+  stopsPostgres: true,
+  outages: [
+    {
+      name: 'PostgreSQL hangs',
+      minutes: 18,
+      async begin(scene) {
+        const { service, postgres } = scene
+        const sessions = await service.store.sql<
+          { pid: number }[]
+        >`select pid from pg_stat_activity`
+        postgres?.freeze(sessions.map(({ pid }) => pid))
+        // A task that is in a transaction waits, one that is not fails.
+        scene.standStill = tasks
+        // First the keys of requests cannot be reserved, and later the API keys cannot be looked up.
+        await requestUntilOpen(scene, 'store_reservations')
+        await requestUntilOpen(scene, 'store_reads')
+        return () => requestPayments(scene)
+      },
+      async end(scene) {
+        scene.postgres?.thaw()
+        // A look-up that the hanging server answers late caches the API key once more.
+        await until(async () => {
+          await postPayment(scene.service.apiUrl, scene.tenant)
+          return !(await isOpen(scene, 'store_reads'))
+        })
+      },
+      fires: [
+        API_ERRORS,
+        circuitOpen('store_reads'),
+        circuitOpen('store_reservations'),
+        STORE_ERRORS,
+      ],
+      mayFire: ['AtomicPaymentsMaintenanceFails', 'AtomicPaymentsMaintenanceStandsStill'],
     },
-    end: ({ postgres }) => Promise.resolve(postgres?.start()),
-    fires: [API_ERRORS, circuitOpen('store_reads'), ...EVERY_TASK_FAILS, STORE_ERRORS],
-  },
-  {
-    name: 'PostgreSQL crashes while no request arrives',
-    stopsPostgres: true,
-    minutes: 18,
-    async begin(scene) {
-      await scene.postgres?.stop()
-      return () => waitForWorkerErrors(scene)
+    {
+      name: 'PostgreSQL crashes',
+      minutes: 18,
+      async begin(scene) {
+        await scene.postgres?.stop()
+        await requestUntilOpen(scene, 'store_reads')
+        return () => requestPayments(scene)
+      },
+      end: ({ postgres }) => Promise.resolve(postgres?.start()),
+      fires: [API_ERRORS, circuitOpen('store_reads'), ...EVERY_TASK_FAILS, STORE_ERRORS],
     },
-    fires: [...EVERY_TASK_FAILS, STORE_ERRORS],
-  },
-  {
-    name: 'PostgreSQL hangs',
-    settings: { STORE_TIMEOUT_MS: '500' },
-    stopsPostgres: true,
-    minutes: 18,
-    async begin(scene) {
-      const { service, postgres } = scene
-      const sessions = await service.store.sql<{ pid: number }[]>`select pid from pg_stat_activity`
-      postgres?.freeze(sessions.map(({ pid }) => pid))
-      // A task that is in a transaction waits, one that is not fails.
-      scene.standStill = tasks
-      // First the keys of requests cannot be reserved, and later the API keys cannot be looked up.
-      await requestUntilOpen(scene, 'store_reservations')
-      await requestUntilOpen(scene, 'store_reads')
-      return () => requestPayments(scene)
+    {
+      name: 'PostgreSQL crashes while no request arrives',
+      minutes: 18,
+      async begin(scene) {
+        await scene.postgres?.stop()
+        return () => waitForWorkerErrors(scene)
+      },
+      fires: [...EVERY_TASK_FAILS, STORE_ERRORS],
     },
-    async end(scene) {
-      scene.postgres?.thaw()
-      // A look-up that the hanging server answers late caches the API key once more.
-      await until(async () => {
-        await postPayment(scene.service.apiUrl, scene.tenant)
-        return !(await isOpen(scene, 'store_reads'))
-      })
-    },
-    fires: [
-      API_ERRORS,
-      circuitOpen('store_reads'),
-      circuitOpen('store_reservations'),
-      STORE_ERRORS,
-    ],
-    mayFire: ['AtomicPaymentsMaintenanceFails', 'AtomicPaymentsMaintenanceStandsStill'],
-  },
-]
+  ],
+}

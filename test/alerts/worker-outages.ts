@@ -1,10 +1,10 @@
 // Outages of the workers: they are gone, they are frozen, a task hangs, or they are too slow.
-import postgres from 'postgres'
+import postgres, { type Sql } from 'postgres'
 import { queueGroups } from '../../src/config.ts'
 import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import { scrapeProcess, type Labels } from './recording.ts'
-import type { Outage, Scene } from './scene.ts'
+import { forgetAll, killAll, replaceWorker, type OutagesOfService, type Scene } from './scene.ts'
 
 const ASYNC = { headers: { prefer: 'respond-async' } }
 
@@ -32,10 +32,7 @@ const NO_WORKER: readonly Labels[] = queueGroups.map((group) => ({
 
 const WORKER_GONE = { alertname: 'AtomicPaymentsTargetGone', job: 'atomic-payments-worker' }
 
-async function killWorker({ service }: Scene): Promise<void> {
-  service.worker.kill('SIGKILL')
-  await service.worker.exited
-}
+const killWorkers = (scene: Scene) => killAll(scene, 'atomic-payments-worker')
 
 async function acceptPayments({ service, tenant }: Scene, count: number): Promise<void> {
   for (let accepted = 0; accepted < count; accepted += LEASES) {
@@ -58,84 +55,97 @@ async function freezeWhileCalling(scene: Scene): Promise<void> {
     const { data } = (await service.control('GET', 'faults')) as { data: { struck: number }[] }
     return data[0]?.struck === LEASES
   })
-  service.worker.kill('SIGSTOP')
-  const second = await service.startWorker()
+  const { worker: frozen } = service
+  frozen.kill('SIGSTOP')
+  await replaceWorker(scene)
   await until(async () => {
     const [row] = await service.store.sql<{ unfinished: number }[]>`
       select count(*)::int as unfinished from idempotency_keys where status <> 'completed'
     `
     return row?.unfinished === 0
   })
-  service.worker.kill('SIGCONT')
-  scene.targets = [...scene.targets, { job: 'atomic-payments-worker', process: second }]
+  frozen.kill('SIGCONT')
+  scene.targets = [...scene.targets, { job: 'atomic-payments-worker', process: frozen }]
   await until(async () => {
-    const { value } = await scrapeProcess(service.worker)
+    const { value } = await scrapeProcess(frozen)
     return (value('atomic_payments_leases_lost_total') ?? 0) > LEASES_LOST
   })
 }
 
-export const workerOutages: readonly Outage[] = [
-  {
-    name: 'the only worker crashes',
-    minutes: 12,
-    begin: killWorker,
-    fires: [...NO_TASK_RUNS, ...NO_WORKER, WORKER_GONE],
+let locker: Sql
+
+export const workerOutages: OutagesOfService = {
+  settings: {
+    // By default the statement of a hanging task would fail in time. In a small pool, statements of
+    // other tasks could wait behind it.
+    STORE_TIMEOUT_MS: '600000',
+    DATABASE_POOL_SIZE: '20',
+    // Long enough to freeze a worker while all of its calls are in progress.
+    PROVIDER_TIMEOUT_MS: '4000',
+    LEASE_MS: '8000',
   },
-  {
-    name: 'the only worker and its container are gone',
-    minutes: 12,
-    async begin(scene) {
-      await killWorker(scene)
-      scene.targets = scene.targets.filter(({ job }) => job !== 'atomic-payments-worker')
+  outages: [
+    {
+      name: 'the only worker crashes',
+      minutes: 12,
+      begin: killWorkers,
+      end: (scene) => replaceWorker(scene),
+      fires: [...NO_TASK_RUNS, ...NO_WORKER, WORKER_GONE],
     },
-    fires: [...NO_TASK_RUNS, ...NO_WORKER, WORKER_GONE],
-  },
-  {
-    name: 'a maintenance task hangs',
-    // By default the statement of the task would fail in time. In a small pool, statements of other
-    // tasks could wait behind it.
-    settings: { STORE_TIMEOUT_MS: '600000', DATABASE_POOL_SIZE: '20' },
-    minutes: 12,
-    async begin(scene) {
-      const locker = postgres(scene.service.databaseUrl, { max: 1 })
-      await locker`begin`
-      await locker`set local idle_in_transaction_session_timeout = 0`
-      await locker`lock table key_tombstones in exclusive mode`
-      scene.standStill = ['reap']
+    {
+      name: 'the only worker and its container are gone',
+      minutes: 12,
+      async begin(scene) {
+        await killWorkers(scene)
+        forgetAll(scene, 'atomic-payments-worker')
+      },
+      end: (scene) => replaceWorker(scene),
+      fires: [...NO_TASK_RUNS, ...NO_WORKER, WORKER_GONE],
     },
-    fires: [{ alertname: 'AtomicPaymentsMaintenanceStandsStill', task: 'reap' }],
-  },
-  {
-    name: 'a worker freezes for longer than its leases',
-    // Long enough to freeze it while all of its calls are in progress.
-    settings: { PROVIDER_TIMEOUT_MS: '4000', LEASE_MS: '8000' },
-    minutes: 8,
-    begin: freezeWhileCalling,
-    end: () => Promise.resolve(),
-    fires: [{ alertname: 'AtomicPaymentsLeasesLost' }],
-  },
-  {
-    name: 'payments arrive faster than the workers complete them',
-    settings: { WORKER_CONCURRENCY: '1' },
-    minutes: 7,
-    async begin(scene) {
-      const { service } = scene
-      const fault = { match: { method: 'POST' }, fault: 'delay', delay_ms: 900, times: 1_000 }
-      await service.control('POST', 'faults', fault)
-      await acceptPayments(scene, SLOW_PAYMENTS)
-      // Behind them, at once instead of by requests: more jobs of the last of these payments.
-      await service.store.sql`
+    {
+      name: 'a maintenance task hangs',
+      minutes: 12,
+      async begin(scene) {
+        locker = postgres(scene.service.databaseUrl, { max: 1 })
+        await locker`begin`
+        await locker`set local idle_in_transaction_session_timeout = 0`
+        await locker`lock table key_tombstones in exclusive mode`
+        scene.standStill = ['reap']
+      },
+      end: () => locker.end(),
+      fires: [{ alertname: 'AtomicPaymentsMaintenanceStandsStill', task: 'reap' }],
+    },
+    {
+      name: 'a worker freezes for longer than its leases',
+      minutes: 8,
+      begin: freezeWhileCalling,
+      end: () => Promise.resolve(),
+      fires: [{ alertname: 'AtomicPaymentsLeasesLost' }],
+    },
+    {
+      name: 'payments arrive faster than the workers complete them',
+      minutes: 7,
+      async begin(scene) {
+        const { service } = scene
+        await killWorkers(scene)
+        await replaceWorker(scene, { WORKER_CONCURRENCY: '1' })
+        const fault = { match: { method: 'POST' }, fault: 'delay', delay_ms: 900, times: 1_000 }
+        await service.control('POST', 'faults', fault)
+        await acceptPayments(scene, SLOW_PAYMENTS)
+        // Behind them, at once instead of by requests: more jobs of the last of these payments.
+        await service.store.sql`
         insert into atomic_jobs.job (name, data, policy)
         select name, data, policy from generate_series(1, ${BACKLOG}::int), (
           select name, data, policy from atomic_jobs.job
           where name = 'operations' and state = 'created' order by start_after desc limit 1
         ) as last
       `
-      await until(async () => {
-        const { value } = await scrapeProcess(service.worker)
-        return (value('atomic_payments_queue_depth', { queue: 'operations' }) ?? 0) > 1_000
-      })
+        await until(async () => {
+          const { value } = await scrapeProcess(scene.service.worker)
+          return (value('atomic_payments_queue_depth', { queue: 'operations' }) ?? 0) > 1_000
+        })
+      },
+      fires: [{ alertname: 'AtomicPaymentsQueueDeep', queue: 'operations' }],
     },
-    fires: [{ alertname: 'AtomicPaymentsQueueDeep', queue: 'operations' }],
-  },
-]
+  ],
+}
