@@ -1,8 +1,8 @@
-// Tests a failover to a synchronous standby under load. No accepted payment is lost, and no customer is
+// Tests failovers to a synchronous standby under load, one after the other. No accepted payment is lost, and no customer is
 // charged twice. Payments succeed again within seconds, also after the former primary comes back.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
@@ -26,8 +26,20 @@ const LIMIT_MS = 10_000
 
 let postgres: ReplicatedPostgres
 let service: OwnService
+let tenant: Tenant
+/** The id of each payment that succeeded. */
+const paid: string[] = []
 
-afterEach(async () => {
+beforeAll(async () => {
+  const folder = await makeTemporaryFolder()
+  postgres = await ReplicatedPostgres.start({ folder, prepare: migrateDatabase })
+  // The default, on which it depends how long a silent server is waited for.
+  const settings = { STORE_TIMEOUT_MS: '5000', WAIT_SECONDS: '4' }
+  service = await startService(settings, postgres.url('postgres'))
+  tenant = await service.createTenant()
+})
+beforeEach(() => postgres.attachStandby())
+afterAll(async () => {
   try {
     await service.stop()
   } finally {
@@ -35,21 +47,15 @@ afterEach(async () => {
   }
 })
 
-async function begin(): Promise<Tenant> {
-  const folder = await makeTemporaryFolder()
-  postgres = await ReplicatedPostgres.start({ folder, prepare: migrateDatabase })
-  // The default, on which it depends how long a silent server is waited for.
-  const settings = { STORE_TIMEOUT_MS: '5000', WAIT_SECONDS: '4' }
-  service = await startService(settings, postgres.url('postgres'))
-  return await service.createTenant()
-}
-
-/** Pays, and retries with the same key until the payment succeeds. Returns its id. */
-async function pay(tenant: Tenant): Promise<string> {
+/** Pays, and retries with the same key until the payment succeeds. */
+async function pay(): Promise<void> {
   const key = randomUUID()
   for (;;) {
     const { status, json } = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
-    if (status === 201) return String(json['id'])
+    if (status === 201) {
+      paid.push(String(json['id']))
+      return
+    }
     if (![202, 409, 503].includes(status)) throw new Error(await describeFailure(status))
     await delay(RETRY_MS)
   }
@@ -60,10 +66,10 @@ async function describeFailure(status: number): Promise<string> {
   return `the API answered ${status}, and logged ${logged}`
 }
 
-/** Several clients pay until they are told to stop. Adds the id of each payment that succeeded. */
-async function payUntil(tenant: Tenant, stop: AbortSignal, paid: string[]): Promise<void> {
+/** Several clients pay until they are told to stop. */
+async function payUntil(stop: AbortSignal): Promise<void> {
   const client = async () => {
-    while (!stop.aborted) paid.push(await pay(tenant))
+    while (!stop.aborted) await pay()
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
 }
@@ -78,21 +84,22 @@ const happenings: Record<string, (primary: ReplicatedServer) => Promise<void>> =
 test.each(Object.entries(happenings))(
   'payments succeed within 10 s of the promotion, once each, when the primary %s',
   async (_, happen) => {
-    const tenant = await begin()
     const stop = new AbortController()
-    const paid: string[] = []
-    const paying = payUntil(tenant, stop.signal, paid)
-    await until(() => paid.length >= PAYMENTS)
+    const untilMore = async () => {
+      const before = paid.length
+      await until(() => paid.length >= before + PAYMENTS)
+    }
+    const paying = payUntil(stop.signal)
+    await untilMore()
 
     await happen(postgres.primary)
     const former = await postgres.promote()
     const promotedAtMs = performance.now()
-    paid.push(await pay(tenant))
+    await pay()
     const tookMs = performance.now() - promotedAtMs
     await former.thaw()
     former.relay.heal()
-    const paidBefore = paid.length
-    await until(() => paid.length >= paidBefore + PAYMENTS)
+    await untilMore()
     stop.abort()
     await paying
     await former.stop()

@@ -19,6 +19,12 @@ const execute = promisify(execFile)
 /** The name under which a standby connects. */
 const STANDBY = 'standby'
 
+/** Leads to one server after the other. */
+interface Address {
+  readonly relay: CuttableRelay
+  server: EmbeddedPostgres | undefined
+}
+
 /** What can happen to a server. */
 export interface ReplicatedServer {
   readonly port: number
@@ -49,13 +55,20 @@ interface ReplicationOptions {
 export class ReplicatedPostgres {
   readonly #options: ReplicationOptions
   readonly #password: string
+  readonly #addresses: readonly Address[]
   #primary: ReplicatedServer
   #standby: ReplicatedServer | undefined
   /** All that were started, also former primaries that a failed test has left behind. */
   readonly #servers: ReplicatedServer[]
 
-  private constructor(options: ReplicationOptions, primary: ReplicatedServer, password: string) {
+  private constructor(
+    options: ReplicationOptions,
+    addresses: readonly Address[],
+    primary: ReplicatedServer,
+    password: string,
+  ) {
     this.#options = options
+    this.#addresses = addresses
     this.#primary = primary
     this.#servers = [primary]
     this.#password = password
@@ -66,7 +79,9 @@ export class ReplicatedPostgres {
     const server = await startServer(home)
     await options.prepare?.(server.url('postgres'))
     const password = await readFile(join(home, 'password'), 'utf8')
-    const replicated = new ReplicatedPostgres(options, await control(server), password)
+    const addresses = [await openAddress(), await openAddress()] as const
+    const primary = control(server, addresses[0])
+    const replicated = new ReplicatedPostgres(options, addresses, primary, password)
     await replicated.attachStandby()
     return replicated
   }
@@ -100,8 +115,9 @@ export class ReplicatedPostgres {
     return former
   }
 
-  /** Copies the running primary, and waits until the copy follows it. */
+  /** Copies the running primary if it has no standby, and waits until the copy follows it. */
   async attachStandby(): Promise<void> {
+    if (this.#standby !== undefined) return
     const { folder, isSynchronous = true } = this.#options
     const { sql, url, relay } = this.#primary
     const home = join(folder, `server-${this.#servers.length + 1}`)
@@ -110,7 +126,11 @@ export class ReplicatedPostgres {
         `password=${this.#password} application_name=${STANDBY}'`,
       `synchronous_standby_names = ''`,
     ])
-    this.#standby = await control(await startServer(home))
+    const server = await startServer(home)
+    const address = this.#addresses.find((one) => one.relay !== relay) as Address
+    // It may be cut off since its former server was lost.
+    address.relay.heal()
+    this.#standby = control(server, address)
     this.#servers.push(this.#standby)
     if (isSynchronous) {
       await sql.unsafe(`alter system set synchronous_standby_names = '${STANDBY}'`)
@@ -125,6 +145,7 @@ export class ReplicatedPostgres {
 
   async stop(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.stop()))
+    await Promise.all(this.#addresses.map(({ relay }) => relay.close()))
   }
 }
 
@@ -157,14 +178,20 @@ function startServer(directory: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ directory, durable: false, log: () => {} })
 }
 
-async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
+async function openAddress(): Promise<Address> {
+  const relay = await startCuttableRelay(() => address.server?.port ?? 0)
+  const address: Address = { relay, server: undefined }
+  return address
+}
+
+function control(server: EmbeddedPostgres, address: Address): ReplicatedServer {
+  address.server = server
   const store: Store = openStore({
     url: server.url('postgres'),
     applicationName: 'atomic-payments test',
     poolSize: 2,
     timeoutMs: 20_000,
   })
-  const relay = await startCuttableRelay(() => server.port)
   const signal = async (name: NodeJS.Signals) => {
     signalAll(await processesOf(server.pid), name)
   }
@@ -174,13 +201,13 @@ async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
   }
   const stop = async () => {
     await kill()
-    await Promise.all([store.close(), relay.close()])
+    await store.close()
   }
   let stopping: Promise<void> | undefined
   return {
     port: server.port,
     url: server.url('postgres'),
-    relay,
+    relay: address.relay,
     sql: store.sql,
     kill,
     freeze: () => signal('SIGSTOP'),
