@@ -1,20 +1,21 @@
 // Tests a rolling deploy: a database of the previous version is migrated, while API and workers of that
 // version still run next to the current ones. Each version completes what the other accepted, with the
 // same response.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import postgres from 'postgres'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { get, paymentBody, postPayment } from '../support/client.ts'
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import {
   findEarlierVersions,
   migrationsAfter,
   NEXT,
-  scriptIn,
+  programOfVersion,
   unpackVersion,
+  type EarlierProgram,
 } from '../support/earlier-versions.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
@@ -54,12 +55,12 @@ if (cases.length === 0) {
     let root: string
     let migrations: string
     let service: OwnService
-    let upgraded: Awaited<ReturnType<typeof createEmptyDatabase>>
+    let upgraded: TestDatabase
     let tenant: Tenant
     let earlierApi: string
 
     const startEarlier = async (
-      name: 'api' | 'worker',
+      name: EarlierProgram,
       settings: Record<string, string> = {},
     ): Promise<ServiceProcess> => {
       const env = {
@@ -72,7 +73,7 @@ if (cases.length === 0) {
         PORT: '0',
         ...settings,
       }
-      const process = startProcess(await scriptIn(root, name), { env, root })
+      const process = startProcess(programOfVersion(name), { env, root })
       await process.waitUntilReady()
       return process
     }
@@ -235,28 +236,11 @@ if (cases.length === 0) {
 
 /** Runs a script until it exits with code 0. Returns its output. */
 async function run(
-  name: 'migrate' | 'tenants',
+  name: EarlierProgram,
   env: Record<string, string>,
   options: { root: string; args?: readonly string[] },
 ): Promise<string> {
-  const process = startProcess(await scriptIn(options.root, name), { env, ...options })
+  const process = startProcess(programOfVersion(name), { env, ...options })
   expect(await process.exited).toEqual({ code: 0, signal: null })
   return process.lines.join('\n')
-}
-
-/** Creates a database without migrations. */
-async function createEmptyDatabase() {
-  const cluster = process.env['TEST_POSTGRES_URL'] ?? ''
-  const sql = postgres(cluster, { max: 1, onnotice: () => {} })
-  const name = `earlier_${randomBytes(6).toString('hex')}`
-  const url = new URL(process.env['TEST_POSTGRES_OWNER_URL'] ?? '')
-  await sql`create database ${sql(name)} owner ${sql(url.username)}`
-  url.pathname = name
-  return {
-    url: url.href,
-    async drop() {
-      await sql`drop database ${sql(name)} with (force)`
-      await sql.end()
-    },
-  }
 }

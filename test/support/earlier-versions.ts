@@ -5,8 +5,12 @@ import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { buildPrograms, programIn } from '../../verify/faults/programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** In the folder of a version. */
+const BUNDLES = 'programs'
 
 const run = promisify(execFile)
 
@@ -95,7 +99,12 @@ async function git(...args: string[]): Promise<string | undefined> {
   }
 }
 
-/** Unpacks a version into a new folder and returns the folder. */
+/** What `npm run <name>` starts: files move between versions, script names do not. */
+const PROGRAMS = ['api', 'worker', 'migrate', 'tenants'] as const
+
+export type EarlierProgram = (typeof PROGRAMS)[number]
+
+/** Unpacks a version into a new folder, bundles its programs, and returns the folder. */
 export async function unpackVersion({ commit }: EarlierVersion, folder: string): Promise<string> {
   await mkdir(folder)
   const archive = `${folder}.tar`
@@ -106,18 +115,20 @@ export async function unpackVersion({ commit }: EarlierVersion, folder: string):
   await writeFile(archive, stdout)
   await run('tar', ['-xf', archive, '-C', folder])
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    scripts: Readonly<Record<string, string>>
+  }
+  const entries = PROGRAMS.map((name) => [name, scripts[name]?.split(' ').at(-1) ?? ''])
+  const programs = {
+    root: folder,
+    scripts: Object.fromEntries(entries),
+    folder: join(folder, BUNDLES),
+  }
+  await buildPrograms(programs)
   return folder
 }
 
-/**
- * Returns the file that `npm run <name>` starts: files move between versions, script names do not.
- */
-export async function scriptIn(
-  root: string,
-  name: 'api' | 'worker' | 'migrate' | 'tenants',
-): Promise<string> {
-  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    scripts: Readonly<Record<string, string>>
-  }
-  return scripts[name]?.split(' ').at(-1) ?? ''
+/** The path of a program in the folder of its version. */
+export function programOfVersion(name: EarlierProgram): string {
+  return programIn(BUNDLES, name)
 }
