@@ -10,14 +10,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { postLogIn } from '../../support/console.ts'
 import { startReceiver } from '../../support/receiver.ts'
-import {
-  askBreakIt,
-  launch,
-  processesOf,
-  readCounts,
-  startStack,
-  type RunningStack,
-} from '../../support/stack.ts'
+import { launch, processesOf, startStack, type RunningStack } from '../../support/stack.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -175,31 +168,6 @@ describe('a running stack', () => {
     expect(stack.launcher.lines.join('\n')).toContain(`${stack.url}/console\n`)
   })
 
-  test('charges every payment once while its page kills processes and loses answers', async () => {
-    const counts = () => readCounts(stack)
-    const { payments: before } = await counts()
-    const workers = processesOf(stack.launcher, 'worker').length
-    const apis = processesOf(stack.launcher, 'api').length
-    const send = (path: string, body: unknown) =>
-      askBreakIt(stack, `/break/${path}`, { method: 'POST', body })
-
-    const fault = { fault: 'reset_after', match: { path: '/v1/payment_intents/*/capture' } }
-    expect((await send('faults', fault)).status).toBe(201)
-    expect((await send('traffic', { payments_per_second: 5, seconds: 3 })).status).toBe(202)
-    await until(async () => (await counts()).provider_executed > before)
-    expect((await send('kill', { process: 'worker' })).status).toBe(202)
-    await until(() => processesOf(stack.launcher, 'worker').length > workers)
-    expect((await send('kill', { process: 'api' })).status).toBe(202)
-    await until(() => processesOf(stack.launcher, 'api').length > apis)
-
-    const end = await until(async () => {
-      const read = await counts()
-      return read.payments === before + 15 && read
-    })
-    expect(end).toMatchObject({ in_progress: 0, charged_twice: 0 })
-    expect((await counts()).provider_executed).toBe(end.payments)
-  })
-
   test('prefixes each log line with the name of its part and prints no JSON', () => {
     const lines = stack.launcher.lines.filter((line) => line.includes(' | '))
     const names = new Set(lines.map((line) => line.split(' ')[0]))
@@ -207,7 +175,7 @@ describe('a running stack', () => {
     expect(stack.launcher.lines.filter((line) => line.includes('{"level"'))).toEqual([])
   })
 
-  // The test above does the same to the worker and the API.
+  // test/dev/break-it/page.system.test.ts does the same to the worker and the API.
   test('restarts the provider and PostgreSQL after SIGKILL, and payments succeed again', async () => {
     for (const part of ['provider', 'postgres']) {
       await killPart(stack, part)
@@ -281,6 +249,22 @@ describe('a running stack', () => {
       expect(await launcher.exited).toEqual({ code: 0, signal: null })
       expect([provider, server].filter(isRunning)).toEqual([])
     })
+
+    test('names the variable of a port that stays in use', async () => {
+      const owner = createServer().listen(0, '127.0.0.1')
+      await once(owner, 'listening')
+      const { port } = owner.address() as AddressInfo
+
+      const launcher = launch({
+        DATA_DIR: join(stack.folder, 'data'),
+        ...SETTINGS,
+        PORT: String(port),
+      })
+
+      expect(await launcher.exited).toEqual({ code: 1, signal: null })
+      expect(launcher.lines.at(-1)).toContain(`npm start: PORT=${port} cannot be used`)
+      owner.close()
+    })
   })
 })
 
@@ -302,17 +286,4 @@ test('names an invalid setting without a stack trace', async () => {
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
   expect(launcher.lines.join('\n')).toMatch(/^npm start: Wrong settings[^]*PORT/)
   expect(launcher.lines.join('\n')).not.toContain(' at ')
-})
-
-test('names the variable of a port that stays in use', async () => {
-  const owner = createServer().listen(0, '127.0.0.1')
-  await once(owner, 'listening')
-  const { port } = owner.address() as AddressInfo
-  const folder = await makeTemporaryFolder()
-
-  const launcher = launch({ DATA_DIR: folder, PORT: String(port) })
-
-  expect(await launcher.exited).toEqual({ code: 1, signal: null })
-  expect(launcher.lines.at(-1)).toContain(`npm start: PORT=${port} cannot be used`)
-  owner.close()
 })
