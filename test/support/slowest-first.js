@@ -43,7 +43,6 @@ const SLOWEST = [
   'crashes/failover.system.test.ts',
   'dev/break-it/page.system.test.ts',
   'console/unknown-outcome.system.test.ts',
-  'console/screenshots.system.test.ts',
   'dev/new-operation.system.test.ts',
   'deploy/rolling-deploy.system.test.ts',
   'alerts/provider-outages.system.test.ts',

@@ -69,24 +69,12 @@ async function cookieOf(breakItUrl: string): Promise<string> {
   return cookie
 }
 
-/** Asks the page that breaks the stack, as its script does. */
-export async function askBreakIt(
-  { breakItUrl }: RunningStack,
-  path: string,
-  init: { readonly method?: string; readonly body?: unknown } = {},
-): Promise<{ readonly status: number; readonly json: unknown }> {
-  const cookie = await cookieOf(breakItUrl)
-  const response = await fetch(new URL(path, breakItUrl), {
-    method: init.method ?? 'GET',
-    headers: { cookie, 'x-csrf-token': '', 'content-type': 'application/json' },
-    ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
-  })
-  return { status: response.status, json: await response.json() }
-}
-
 /** The counts that the page shows. */
-export const readCounts = async (stack: RunningStack): Promise<Counts> =>
-  (await askBreakIt(stack, '/break/counts')).json as Counts
+export async function readCounts({ breakItUrl }: RunningStack): Promise<Counts> {
+  const headers = { cookie: await cookieOf(breakItUrl) }
+  const response = await fetch(new URL('/break/counts', breakItUrl), { headers })
+  return (await response.json()) as Counts
+}
 
 /** The process ids of a part, oldest first. */
 export function processesOf(launcher: ServiceProcess, part: string): number[] {

@@ -1,21 +1,43 @@
-// The page that breaks the stack, and its tour, in a real browser with a real `npm start`.
+// The page that breaks the stack, and its tour, in a real browser with a real `npm start`. The tour makes
+// the pictures that README.md and docs/console.md show. `npm run screenshots` writes them into docs/images;
+// otherwise they go into a temporary folder and are only checked.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { beforeAll, expect } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
+import { makeUnknown, OPERATORS, shownId } from '../../support/admin.ts'
 import { testInBrowser, withPage, type Seen } from '../../support/browser.ts'
-import { findBarriers, findJoinedWords, logInByKeyboard } from '../../support/console-page.ts'
+import { consoleForFile } from '../../support/console-api.ts'
+import {
+  findBarriers,
+  findJoinedWords,
+  logInByKeyboard,
+  openPage,
+  withConsole,
+} from '../../support/console-page.ts'
+import { readPage } from '../../support/named-tests.ts'
 import { processesOf, readCounts, startStack, type RunningStack } from '../../support/stack.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 
-const ALICE = 'adm_alice_0123456789abcdef0123'
+const PICTURES = process.env['SCREENSHOTS_FOLDER']
+const SIZE = { width: 1_280, height: 660 }
+/** Pictures stay in the history of the repository for ever. */
+const BYTES_MAX = 120_000
+/** One more read than the page begins with is a line already. A kept picture has longer ones. */
+const READS = PICTURES === undefined ? 1 : 3
 
+/** Besides the stack: its operations may be in any state. */
+const api = consoleForFile()
+let folder: string
 let stack: RunningStack
 
 beforeAll(async () => {
+  folder = PICTURES ?? (await makeTemporaryFolder())
   // The lease of a killed worker expires sooner than by default.
   const lease = { PROVIDER_TIMEOUT_MS: '7000', LEASE_MS: '14000' }
-  const env = { ...lease, ADMIN_API_KEY: `alice=${ALICE}` }
+  const env = { ...lease, ADMIN_API_KEY: `alice=${OPERATORS.alice}` }
   stack = await startStack(await makeTemporaryFolder(), env)
 })
 
@@ -47,40 +69,83 @@ async function expectEqualCounts(page: Page, payments: number): Promise<void> {
 /** Beside the page: what it shows is compared with what its server says. */
 const paymentsCharged = async () => (await readCounts(stack)).payments
 
+async function lookAlike(page: Page): Promise<void> {
+  await page.setViewportSize(SIZE)
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+}
+
+/** Takes the picture when the page shows the words; by default of the top of the page. */
+async function shoot(page: Page, name: string, words: readonly string[], from = '') {
+  for (const text of words) await page.locator('main').getByText(text).first().waitFor()
+  await page.evaluate('document.activeElement.blur(), scrollTo(0, 0)')
+  if (from !== '') {
+    const heading = page.getByRole('heading', { name: from, exact: true })
+    await heading.evaluate((element) => element.scrollIntoView())
+  }
+  await page.screenshot({ path: join(folder, name), animations: 'disabled' })
+}
+
+/** The hash of the payment of a step, in the console. */
+async function lifeOf(page: Page, title: string): Promise<string> {
+  const step = page.getByRole('listitem', { name: title, exact: true })
+  const href = await step.getByRole('link', { name: 'Its life' }).getAttribute('href')
+  return (href ?? '').split('#/')[1] ?? ''
+}
+
 testInBrowser('walks through the tour, with one charge for each payment', async () => {
   await onPage(async (page, { complaints }) => {
+    await lookAlike(page)
     const before = await paymentsCharged()
+    const workers = processesOf(stack.launcher, 'worker').length
 
     const paid = await walk(page, 'Pay', /201/)
     expect(paid).toContain('201: the payment succeeded. Payments charged twice: 0.')
     const retried = await walk(page, 'Retry', /201/)
     expect(retried).toContain('201: the same bytes as before, marked as replayed.')
     expect(retried).toContain('no second charge')
-    const lost = await walk(page, "Lose the provider's answer", /One charge/)
+    const kill = 'Kill the worker in the middle of a charge'
+    const killed = walk(page, kill, /One charge/)
+    // The provider has executed the charge, and the service does not know it yet.
+    await until(async () => String(await shownCounts(page)) === String([before + 2, before + 1, 1]))
+    expect(await killed).toContain('The next worker took over with lease epoch 2, and finished.')
+    expect(processesOf(stack.launcher, 'worker')).toHaveLength(workers + 1)
+    const lose = "Lose the provider's answer"
+    const lost = await walk(page, lose, /One charge/)
     expect(lost).toContain('It was unknown, and the charge was found at the provider.')
 
-    const step = page.getByRole('listitem', { name: 'Lose the provider' })
-    await expectEqualCounts(page, before + 2)
-    await step.getByRole('link', { name: 'Its life' }).click()
-    await logInByKeyboard(page, ALICE)
+    await expectEqualCounts(page, before + 3)
+    await shoot(page, 'break-it.png', ['They are equal', 'Charged twice: 0'])
+    const afterKill = await lifeOf(page, kill)
+    await page.getByRole('listitem', { name: lose }).getByRole('link', { name: 'Its life' }).click()
+    await logInByKeyboard(page, OPERATORS.alice)
     await page.getByText('a look-up: done').first().waitFor()
     expect(complaints).toEqual([])
+    await openPage(page, afterKill)
+    await shoot(page, 'payment.png', ['takeover', 'lease epoch 2'], 'Requests')
+    await openPage(page, 'overview')
+    // The charts draw lines between the figures that the page has read, one in five seconds.
+    for (let read = 0; read < READS; read += 1) await page.waitForResponse('**/admin/overview')
+    await shoot(page, 'overview.png', ['Accepted', 'Takeovers', 'Unknown outcomes'])
   })
 })
 
-testInBrowser('shows how the next worker finishes the charge of a killed one', async () => {
-  await onPage(async (page) => {
-    const before = await paymentsCharged()
-    const workers = processesOf(stack.launcher, 'worker').length
-    const title = 'Kill the worker in the middle of a charge'
-    const killed = walk(page, title, /One charge/)
-    // The provider has executed the charge, and the service does not know it yet.
-    await until(async () => String(await shownCounts(page)) === String([before + 1, before, 1]))
-
-    expect(await killed).toContain('The next worker took over with lease epoch 2, and finished.')
-    expect(processesOf(stack.launcher, 'worker')).toHaveLength(workers + 1)
-    await expectEqualCounts(page, before + 1)
+testInBrowser('each picture of the documents is small and 1280 px wide', async () => {
+  const doubt = `operations/${shownId(await makeUnknown(api()))}`
+  await withConsole(api().url, OPERATORS.alice, doubt, async (page) => {
+    await lookAlike(page)
+    await shoot(page, 'doubt.png', ['What you can do now', 'It did not happen'])
   })
+
+  const documents = [readPage('README.md'), readPage('docs/console.md')].join('\n')
+  const named = [...documents.matchAll(/\]\((?:docs\/)?images\/([\w-]+\.png)\)/g)]
+  const names = new Set(named.map(([, name = '']) => name))
+  expect(new Set(await readdir(folder))).toEqual(names)
+  for (const name of names) {
+    const picture = await readFile(join(folder, name))
+    // The header of a PNG has the width and the height.
+    expect([picture.readUInt32BE(16), picture.readUInt32BE(20)]).toEqual([SIZE.width, SIZE.height])
+    expect(picture.length).toBeLessThan(BYTES_MAX)
+  }
 })
 
 testInBrowser(
