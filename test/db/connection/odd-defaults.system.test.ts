@@ -243,7 +243,8 @@ async function expectIdleSessionsStay(service: OwnService): Promise<void> {
   expect(await sessionPids(url)).toEqual(expect.arrayContaining(pids))
 }
 
-const ROUNDS = [0, 1, 2]
+/** The last round is behind the pooler. */
+const ROUNDS = [0, 1]
 
 let plain: Promise<object>
 let odd: Promise<object>[]
@@ -254,7 +255,9 @@ beforeAll(() => {
   odd = ROUNDS.map((round) => exercise(() => createOddDatabase(round)))
   if (findProgram('pgbouncer') !== undefined) {
     const throughPooler = async () => {
-      const pooler = await startPgBouncer(await createOddDatabase(0), { pool_mode: 'transaction' })
+      const pooler = await startPgBouncer(await createOddDatabase(ROUNDS.length), {
+        pool_mode: 'transaction',
+      })
       stops.push(() => pooler.stop())
       return pooler.url
     }
