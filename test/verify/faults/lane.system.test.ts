@@ -3,16 +3,19 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
 import { Environment } from '../../../verify/faults/environment.ts'
+import { faultPrograms } from '../../support/programs.ts'
 
 const run = promisify(execFile)
 
-async function listProcesses(folder: string): Promise<string[]> {
-  const { stdout } = await run('ps', ['-A', '-ww', '-o', 'args='], { maxBuffer: 2 ** 24 })
-  return stdout.split('\n').filter((line) => line.includes(folder))
+/** The programs that this process has started and that still run. */
+async function listPrograms(): Promise<string[]> {
+  const { stdout } = await run('ps', ['-A', '-ww', '-o', 'ppid=,args='], { maxBuffer: 2 ** 24 })
+  const own = stdout.split('\n').filter((line) => Number.parseInt(line, 10) === process.pid)
+  return own.filter((line) => line.includes(faultPrograms()))
 }
 
 test('successors that are suspended before they work are replaced, and none stays behind', async () => {
-  const environment = await Environment.create()
+  const environment = await Environment.create(faultPrograms())
   const lane = await environment.startLane({})
   const first = lane.process('worker')
 
@@ -24,10 +27,10 @@ test('successors that are suspended before they work are replaced, and none stay
 
   expect(lane.process('worker')).not.toBe(first)
   expect(lane.processes.filter(({ role }) => role === 'worker').length).toBeGreaterThanOrEqual(3)
-  expect(await listProcesses(environment.folder)).not.toEqual([])
+  expect(await listPrograms()).not.toEqual([])
 
   lane.suspend('worker')
   await environment.remove()
 
-  expect(await listProcesses(environment.folder)).toEqual([])
+  expect(await listPrograms()).toEqual([])
 })
