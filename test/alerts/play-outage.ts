@@ -69,7 +69,7 @@ async function passMinutes(
   }
 }
 
-const LOOK_MS = 40
+const LOOK_MS = 60
 
 /** Works, and waits until each maintenance task ran, except those that stand still. */
 async function untilEachTaskRan(scene: Scene, work: () => unknown): Promise<void> {

@@ -21,40 +21,54 @@ async function overload({ service, tenant }: Scene): Promise<void> {
   }
 }
 
+/**
+ * Does in the second minute what an alert would see after so many. Its series begins with the first.
+ */
+function asForMinutes(minutes: number, work: () => Promise<void>): () => Promise<void> {
+  let minute = 0
+  return async () => {
+    minute += 1
+    for (let times = minute === 2 ? minutes : 1; times > 0; times -= 1) await work()
+  }
+}
+
 export const requestOutages: OutagesOfService = {
   settings: { MAX_CONCURRENT_REQUESTS: '1' },
   outages: [
     {
       name: 'more requests arrive at once than the API works on',
-      minutes: 12,
-      begin: (scene) => Promise.resolve(() => overload(scene)),
+      minutes: 8,
+      begin: (scene) => Promise.resolve(asForMinutes(5, () => overload(scene))),
       end: () => Promise.resolve(),
       fires: [{ alertname: 'AtomicPaymentsApiErrors' }, { alertname: 'AtomicPaymentsOverloaded' }],
     },
     {
       name: 'a client repeats its request without a pause',
-      minutes: 31,
+      minutes: 18,
       async begin({ service, tenant }) {
         const key = randomUUID()
-        const pay = () => postPayment(service.apiUrl, tenant, paymentBody(), { key })
-        await pay()
-        return async () => {
-          for (let sent = 0; sent < MANY_IN_A_MINUTE; sent += 1) await pay()
+        const repeat = async () => {
+          for (let sent = 0; sent < MANY_IN_A_MINUTE; sent += 1) {
+            await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+          }
         }
+        return asForMinutes(14, repeat)
       },
       end: () => Promise.resolve(),
       fires: [{ alertname: 'AtomicPaymentsManyDuplicates' }],
     },
     {
       name: 'a client uses one idempotency key for different requests',
-      minutes: 20,
+      minutes: 12,
       async begin({ service, tenant }) {
         const key = randomUUID()
         let amount = 100
         const pay = () =>
           postPayment(service.apiUrl, tenant, paymentBody({ amount: (amount += 1) }), { key })
         await pay()
-        return pay
+        return async () => {
+          for (let sent = 0; sent < 3; sent += 1) await pay()
+        }
       },
       end: () => Promise.resolve(),
       fires: [{ alertname: 'AtomicPaymentsKeyMisuse' }],

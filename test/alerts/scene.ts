@@ -65,9 +65,9 @@ interface OwnPostgres {
  * production a task runs at least six times in a minute, so that counters grow less here.
  */
 const SETTINGS = {
-  SWEEP_INTERVAL_MS: '50',
-  CHECK_INTERVAL_MS: '50',
-  REAP_INTERVAL_MS: '50',
+  SWEEP_INTERVAL_MS: '100',
+  CHECK_INTERVAL_MS: '100',
+  REAP_INTERVAL_MS: '100',
   RATE_LIMIT_WRITES: '1000000',
   RATE_LIMIT_READS: '1000000',
   MAX_ACTIVE_KEYS: '100000',
