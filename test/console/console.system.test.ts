@@ -14,7 +14,7 @@ import {
   startAdminApi,
   type AdminApi,
 } from '../support/admin.ts'
-import { makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
+import { makeDelivery, makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
 import { testInBrowser, withPage } from '../support/browser.ts'
 import {
   changeBy,
@@ -383,6 +383,9 @@ describe('every page', () => {
     const failed = await makeFailed(api)
     const completed = await makeCompleted(api)
     const endpoint = await makeEndpoint(sql, api.t.tenantId)
+    await makeDelivery(sql, endpoint)
+    await makeEndpoint(sql, api.t.tenantId, 'paused')
+    await makeEndpoint(sql, api.t.tenantId, 'disabled')
     await openFindings(sql, [
       {
         provider: 'stripe',
@@ -398,12 +401,6 @@ describe('every page', () => {
     await sql`
       insert into atomic_jobs.job (name, data, source_name, source_retry_count)
       values ('operations.dead', ${JSON.stringify(dead)}::jsonb, 'operations', 3)
-    `
-    await sql`
-      insert into webhook_attempts (
-        tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
-      )
-      select tenant_id, gen_random_uuid(), id, 1, now(), 12, 500 from webhook_deliveries
     `
     const window = { from: '2026-01-30T00:00:00Z', to: '2026-01-31T00:00:00Z' }
     const run = await api.post('/admin/reconciliations', window)
