@@ -1,4 +1,6 @@
-// Tests the launcher of `npm start` with real processes.
+// Tests the launcher of `npm start` with real processes, and the commands of an operator beside it, which find
+// its database, provider, keys and port in its data folder.
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -6,13 +8,17 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { postLogIn } from '../../support/console.ts'
+import { compileCache, programOf } from '../../support/programs.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { launch, processesOf, startStack, type RunningStack } from '../../support/stack.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 async function pay(stack: RunningStack, key: string): Promise<ApiResponse> {
   return postPayment(stack.url, stack.tenant, paymentBody(), { key })
@@ -53,6 +59,29 @@ function isRunning(pid: number): boolean {
   }
 }
 
+/** Runs a command as its npm script does, with DATA_DIR alone. */
+async function run(
+  { folder }: RunningStack,
+  script: string,
+  args: string[],
+  settings: Record<string, string> = {},
+) {
+  const env = {
+    PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: compileCache(),
+    DATA_DIR: join(folder, 'data'),
+    ...settings,
+  }
+  return await new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [programOf(script), ...args],
+      { cwd: ROOT, env },
+      (_, out, err) => resolve({ code: child.exitCode ?? -1, stdout: out, stderr: err }),
+    )
+  })
+}
+
 /** The lease of a killed worker expires soon, and the stack generates its keys. */
 const SETTINGS = { PROVIDER_TIMEOUT_MS: '1000', LEASE_MS: '2000', ENCRYPTION_KEYS: '' }
 
@@ -86,6 +115,47 @@ describe('a running stack', () => {
     const second = await pay(stack, key)
     expect(first).toMatchObject({ status: 201, json: { status: 'succeeded', amount: 1999 } })
     expect(second.text).toBe(first.text)
+  })
+
+  describe('the commands of an operator beside it, without a setting of their own', () => {
+    test('tenants lists its tenant', async () => {
+      const { code, stdout, stderr } = await run(stack, 'src/start/tenants.ts', ['list'])
+
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(/tnt_\w+/)
+    })
+
+    test('doctor reaches its database and its provider', async () => {
+      const { stdout } = await run(stack, 'src/start/doctor.ts', ['--json'])
+
+      const checks = JSON.parse(stdout) as { name: string; verdict: string; found: string }[]
+      const found = (name: string) => checks.find((check) => check.name === name)
+      expect(found('migrations')).toMatchObject({ verdict: 'ok' })
+      expect(JSON.stringify(checks)).not.toContain('is not set')
+      expect(JSON.stringify(checks)).not.toContain('ECONNREFUSED')
+    })
+
+    test('reconcile compares with its stand-in', async () => {
+      const { code, stdout, stderr } = await run(stack, 'src/start/reconcile.ts', [])
+
+      expect(stderr).not.toContain('reconcile:')
+      expect(code).toBe(0)
+      expect(stdout).toContain('No open findings.')
+    })
+
+    test('atomic finds its port and its key', async () => {
+      const { code, stdout } = await run(stack, 'cli/main.ts', ['unknown'])
+
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '0 with an unknown outcome\n' })
+    })
+
+    test('another database of the environment is not mixed with it', async () => {
+      const DATABASE_URL = 'postgres://nothing@127.0.0.1:9/none'
+      const { code, stderr } = await run(stack, 'src/start/tenants.ts', ['list'], { DATABASE_URL })
+
+      expect(code).toBe(1)
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+    })
   })
 
   test('completes a 3-D Secure payment after the authentication', async () => {
@@ -191,7 +261,7 @@ describe('a running stack', () => {
     expect((await pay(stack, randomUUID())).status).toBe(201)
   })
 
-  describe('that is started again', () => {
+  describe('whose launcher was killed', () => {
     let payment: ApiResponse
     let keyBefore: string
     const key = randomUUID()
@@ -201,10 +271,23 @@ describe('a running stack', () => {
       keyBefore = stack.tenant.apiKey
       stack.launcher.kill('SIGKILL')
       await stack.launcher.exited
-      stack = await startStack(stack.folder, SETTINGS)
     })
 
-    test('serves the earlier payments after SIGKILL of the launcher', async () => {
+    test.each([
+      ['tenants', 'src/start/tenants.ts', ['list']],
+      ['reconcile', 'src/start/reconcile.ts', []],
+      ['doctor', 'src/start/doctor.ts', []],
+    ])('%s says in one line what is missing', async (_, script, args) => {
+      const { code, stdout, stderr } = await run(stack, script, args)
+
+      expect(code).toBeGreaterThan(0)
+      const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('DATABASE_URL'))
+      expect(said).toHaveLength(1)
+      expect(`${stdout}${stderr}`).toContain('npm start')
+    })
+
+    test('serves the earlier payments when it is started again', async () => {
+      stack = await startStack(stack.folder, SETTINGS)
       const found = await get(stack.url, stack.tenant, `/v1/payments/${String(payment.json['id'])}`)
 
       expect(stack.tenant.apiKey).toBe(keyBefore)
