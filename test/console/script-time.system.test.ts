@@ -12,7 +12,7 @@ import { fillPayments } from '../support/many-payments.ts'
 
 const PAYMENTS = Number(process.env['TEST_PAYMENTS'] ?? 30)
 const FILL_MAX_MS = 300_000
-const ROUNDS = 5
+const ROUNDS = 3
 const SCRIPT_MAX_MS = 200
 const ANSWER_MAX_MS = 1_000
 

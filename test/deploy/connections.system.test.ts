@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 import { startService, type OwnService } from '../support/service.ts'
 
 const POOL_SIZE = 3
-const PAYMENTS = 150
+const PAYMENTS = 60
 
 let service: OwnService
 

@@ -6,7 +6,8 @@ import { fetchApi } from '../support/documented.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
 import { testBehindPgBouncer } from '../support/test-behind-pgbouncer.ts'
-import { startScript } from '../support/start-script.ts'
+import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { listeningUrl } from '../support/service-parts.ts'
 import { startService, type Tenant } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -56,11 +57,14 @@ testBehindPgBouncer.each(['session', 'transaction'])(
 )
 
 testBehindPgBouncer('does not work behind a pooler in statement mode, and says why', async () => {
-  const service = await startService()
-  const pooler = await startPgBouncer(service.databaseUrl, { pool_mode: 'statement' })
-  const { url } = await service.startApi({ DATABASE_URL: pooler.url })
+  const database = await createTestDatabase()
+  const pooler = await startPgBouncer(database.url, { pool_mode: 'statement' })
+  const env = { DATABASE_URL: pooler.url, STRIPE_SECRET_KEY: 'sk_test_mock', PORT: '0' }
+  const [api, worker] = ['src/start/api.ts', 'workers/main.ts'].map((script) =>
+    startProcess(script, { env }),
+  ) as [ServiceProcess, ServiceProcess]
 
-  const ready = await read(await fetchApi(`${url}/readyz`))
+  const ready = await read(await fetchApi(`${await listeningUrl(api)}/readyz`))
   expect(ready).toMatchObject({
     status: 503,
     json: {
@@ -69,11 +73,10 @@ testBehindPgBouncer('does not work behind a pooler in statement mode, and says w
       reason: expect.stringContaining('Use its transaction mode') as unknown,
     },
   })
-  const worker = startScript('workers/main.ts', {
-    env: { DATABASE_URL: pooler.url, STRIPE_SECRET_KEY: 'sk_test_mock' },
-  })
   expect((await worker.exited).code).toBe(1)
   expect(worker.lines.at(-1)).toMatch(/^worker: A pooler .* Use its transaction mode/)
-  await service.stop()
+  api.kill('SIGKILL')
+  await api.exited
   await pooler.stop()
+  await database.drop()
 })

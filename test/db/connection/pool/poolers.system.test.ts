@@ -141,7 +141,7 @@ describe.each(POOLERS)('a pooler %s', (_, settings) => {
     const store = open(pooler.url)
     const jobs = openJobs(pooler.url)
 
-    expect(new Set(await runMany(store, 300))).toEqual(new Set([true]))
+    expect(new Set(await runMany(store, 100))).toEqual(new Set([true]))
     const seen = await Promise.all([1, 2, 3].map(() => readSession(store)))
     expect(seen).toEqual([OWN, OWN, OWN])
     expect(await readSession(jobs)).toMatchObject({ role: SERVICE_ROLE })
@@ -154,7 +154,7 @@ describe.each(POOLERS)('a pooler %s', (_, settings) => {
     const stores = [open(pooler.url), open(pooler.url)]
     for (const store of stores) store.listen('news', ignore, ignore)
 
-    const answers = await Promise.all(stores.map((store) => runMany(store, 500)))
+    const answers = await Promise.all(stores.map((store) => runMany(store, 200)))
 
     expect(new Set(answers.flat())).toEqual(new Set([true]))
     await Promise.all(stores.map((store) => store.close()))
