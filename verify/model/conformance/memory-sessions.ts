@@ -23,7 +23,13 @@ export const DONE: StatementResult = { kind: 'rows', rows: [], count: 0 }
 interface Session {
   /** Undefined: no transaction is open. */
   work: Work | undefined
-  waitingStatement: { readonly request: StatementRequest; readonly snapshot: Database } | undefined
+  waitingStatement:
+    | {
+        readonly request: StatementRequest
+        readonly snapshot: Database
+        readonly passed: readonly number[]
+      }
+    | undefined
   /** The locks of the waiting statement. */
   locked: Work
   /** The session that it waits for. */
@@ -69,7 +75,7 @@ export class MemorySessions {
   /** Returns undefined if the statement waits. */
   execute(sessionId: number, request: StatementRequest): StatementResult | undefined {
     const session = this.#session(sessionId)
-    session.waitingStatement = { request, snapshot: this.database }
+    session.waitingStatement = { request, snapshot: this.database, passed: [] }
     return this.resume(sessionId)
   }
 
@@ -81,6 +87,9 @@ export class MemorySessions {
     if (executed.kind === 'blocked') {
       session.locked = addWork(session.locked, executed.work)
       session.blockedBy = executed.blockedBy
+      if (session.waitingStatement !== undefined) {
+        session.waitingStatement = { ...session.waitingStatement, passed: executed.passed }
+      }
       return undefined
     }
     return this.#complete(session, executed)
@@ -95,12 +104,12 @@ export class MemorySessions {
     const session = this.#session(sessionId)
     if (session.waitingStatement === undefined)
       throw new Error(`session ${sessionId} does not wait`)
-    const { request, snapshot } = session.waitingStatement
+    const { request, snapshot, passed } = session.waitingStatement
     const others = this.#sessions.map((other, index) =>
       index === sessionId ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
     )
     const own = session.work ?? NO_WORK
-    const view = { snapshot, current: this.database, own, others }
+    const view = { snapshot, current: this.database, own, others, passed }
     return executeStatement(this.#schema, view, request, `job-${this.#attempts}`)
   }
 

@@ -18,7 +18,12 @@ import {
 /** The result of a statement, and the work that it adds to its transaction. */
 export type ExecutionResult =
   | { readonly kind: 'result'; readonly result: Result; readonly work: Work }
-  | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
+  | {
+      readonly kind: 'blocked'
+      readonly blockedBy: number
+      readonly work: Work
+      readonly passed: readonly number[]
+    }
   | ErrorResult
 
 /** By their texts, the statements that were executed so far. */
@@ -51,8 +56,9 @@ export function executeStatement(
     return { kind: 'result', result, work: execution.changes.work }
   } catch (error) {
     if (error instanceof Blocked) {
+      const { passed } = execution.changes
       const work = execution.changes.workWhileWaiting(statement.body)
-      return { kind: 'blocked', blockedBy: error.blockedBy, work }
+      return { kind: 'blocked', blockedBy: error.blockedBy, work, passed }
     }
     return errorResultOf(error)
   }

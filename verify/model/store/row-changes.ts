@@ -41,6 +41,8 @@ export interface View {
   readonly own: Work
   /** The work of the other open transactions. */
   readonly others: readonly Work[]
+  /** The rows of an insert that found a conflict before it waited: it does not look at them again. */
+  readonly passed?: readonly number[]
 }
 
 /** The changed rows, each with the rows that it was joined with. */
@@ -57,8 +59,11 @@ export class RowChanges {
   readonly #locks: Lock[] = []
   readonly #visible = new Map<string, Relation>()
   readonly #referring: { readonly table: Table; readonly row: Row }[] = []
+  /** The positions of the rows of an insert that found a conflict. */
+  readonly passed: number[]
 
   constructor(schema: Schema, view: View, context: EvaluationContext) {
+    this.passed = [...(view.passed ?? [])]
     this.#schema = schema
     this.#view = view
     this.#context = context
@@ -204,14 +209,18 @@ export class RowChanges {
 
   insert(body: Insert, { columns, rows }: Relation): ChangedRows {
     const table = this.#table(body.into)
-    const scopes = rows.flatMap((values) => {
+    const scopes = rows.flatMap((values, position) => {
+      if (this.passed.includes(position)) return []
       const provided = body.columns.map((name, index) => [
         name,
         values[columns[index] ?? ''] ?? null,
       ])
       const row = this.#withDefaults(table, Object.fromEntries(provided) as Row)
       const added = this.#insertOne(table, body, row)
-      if (added === undefined) return []
+      if (added === undefined) {
+        this.passed.push(position)
+        return []
+      }
       return [new Scope([{ as: table.name, columns: namesOf(table), row: added }])]
     })
     return { scopes, target: { as: table.name, columns: namesOf(table) } }
