@@ -139,7 +139,7 @@ describe('npm run new-operation', () => {
     const include = ['src', 'test/operations']
     await writeFile(tsconfig, JSON.stringify({ compilerOptions, include }))
     await run('format:check', ...written)
-    expect(written.size).toBeGreaterThan(8)
+    expect(written.size).toBeGreaterThan(7)
     await run('lint', '--type-check', ...written, ...(await usersOfLists()))
   })
 
