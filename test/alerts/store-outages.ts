@@ -65,6 +65,9 @@ export const storeOutages: OutagesOfService = {
       minutes: 18,
       async begin(scene) {
         const { service, postgres } = scene
+        // From now on its API key is cached, for longer than it takes to open the first circuit.
+        const tenant = await service.createTenant()
+        await postPayment(service.apiUrl, tenant)
         const sessions = await service.store.sql<
           { pid: number }[]
         >`select pid from pg_stat_activity`
@@ -72,7 +75,7 @@ export const storeOutages: OutagesOfService = {
         // A task that is in a transaction waits, one that is not fails.
         scene.standStill = tasks
         // First the keys of requests cannot be reserved, and later the API keys cannot be looked up.
-        await requestUntilOpen(scene, 'store_reservations')
+        await requestUntilOpen({ ...scene, tenant }, 'store_reservations')
         await requestUntilOpen(scene, 'store_reads')
         return () => requestPayments(scene)
       },
