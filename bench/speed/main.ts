@@ -1,5 +1,5 @@
-// Runs `npm run bench`: measures speed, a long load, growing tables, copies of answers,
-// the effect of slow clients or that of a noisy tenant.
+// Runs `npm run bench`: measures speed, a long load, growing tables, copies of answers, or the effect of
+// slow clients.
 import { runBenchmark, type Benchmark } from '../benchmark.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceRedis, measureRedis } from '../redis/redis.ts'

@@ -42,7 +42,8 @@ export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<
   signal.addEventListener('abort', () => endAll(loops))
   try {
     const parts = await prepare(measuring, loops, tenants[0] as BenchTenant)
-    await warmUp(parts, options)
+    // A single round compares nothing.
+    if (options.rounds > 1) await warmUp(parts, options)
     const rows = await runRounds(parts, measurementsOf(options), options.rounds)
     return await publish({
       at: new Date().toISOString(),
