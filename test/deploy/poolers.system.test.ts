@@ -12,7 +12,7 @@ import { startService, type Tenant } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const TENANTS = 5
-const REQUESTS = 100
+const REQUESTS = 500
 
 /** Tries again under the same key while a busy machine is too slow, and until the payment has succeeded. */
 async function pay(url: string, tenant: Tenant, amount: number): Promise<ApiResponse> {
