@@ -12,7 +12,8 @@ import {
 import type { Engine } from '../engine/engine.ts'
 import { compareDisputes, compareOpenDisputes } from './compare-disputes.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
-import { compareUnmatchedEvents, paymentRecords, requeueEvents } from './compare-payments.ts'
+import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
+import { paymentRecords } from './compare-payments.ts'
 import { compareListed, compareUnseen } from './compare-records.ts'
 import { compareWaitingRefunds, refundRecords } from './compare-refunds.ts'
 import {

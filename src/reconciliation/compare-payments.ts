@@ -1,16 +1,8 @@
-// How payments are compared. The judgment is pure: the caller decides when to read the two. And the events of
-// the provider that were never processed: events whose job was lost get a new one, and the payments of
-// unmatched events are read from the provider and compared.
-import {
-  listUnmatchedEvents,
-  requeueStaleEvents,
-  type UnmatchedEvent,
-} from '../db/events/provider-events.ts'
+// How payments are compared. The judgment is pure: the caller decides when to read the two.
 import { findPayment } from '../db/payments/payments.ts'
 import { findPaymentsOf } from '../db/reconciliation/compared-records.ts'
 import { walkMissingPayments } from '../db/reconciliation/missing-records.ts'
-import { recordCompared, notComparedAmong } from '../db/reconciliation/reconciliation-runs.ts'
-import { comparisonOf, comparisonOfSurplus, REMINDER } from '../domain/events/provider-event.ts'
+import { comparisonOf, comparisonOfSurplus } from '../domain/events/provider-event.ts'
 import { type Payment, showPaymentId } from '../domain/payments/payment.ts'
 import {
   isSurplusHold,
@@ -19,8 +11,7 @@ import {
   type Standing,
 } from '../domain/payments/standing.ts'
 import type { ProviderPayment, Correlation } from '../provider/payment-provider.ts'
-import { compareObject, type RecordKind } from './compare-records.ts'
-import { throwIfEnded, untilStopped, type Comparison } from './comparison.ts'
+import type { RecordKind } from './compare-records.ts'
 import type { FindingKind } from '../domain/operations/finding.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
 import { showId } from '../domain/resource-id.ts'
@@ -52,29 +43,6 @@ export const paymentRecords: RecordKind<Payment, ProviderPayment> = {
   // `hold.release` releases a hold that the payment does not use.
   repairOf: (ours, theirs, now) =>
     isSurplusHold(ours, theirs) ? comparisonOfSurplus(ours, theirs, now) : undefined,
-}
-
-export async function requeueEvents({ parts, run, counts }: Comparison): Promise<void> {
-  counts.requeued += await requeueStaleEvents(parts.store.sql, run.provider, REMINDER)
-}
-
-/** Judges the payments of the window's unmatched events, unless a page contained them. */
-export async function compareUnmatchedEvents(comparison: Comparison): Promise<void> {
-  const { parts, run } = comparison
-  const { sql } = parts.store
-  let last: UnmatchedEvent | undefined
-  for (;;) {
-    const page = await listUnmatchedEvents(sql, run, last)
-    const ids = page.map(({ providerPaymentId }) => providerPaymentId)
-    const missed = await notComparedAmong(sql, run.id, ids)
-    await throwIfEnded(comparison)
-    for (const id of untilStopped(comparison, missed)) {
-      await compareObject(comparison, paymentRecords, id)
-      await recordCompared(sql, run.id, [id])
-    }
-    last = page.at(-1)
-    if (last === undefined) return
-  }
 }
 
 type ComparableStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>

@@ -1,5 +1,5 @@
 // Rows and objects: `tenant_id` of a row is `tenantId` of an object, and a timestamp, which is text in a row,
-// is a date.
+// is a date. And the ids of rows: UUIDv7, so that a primary key finds the rows of a time.
 import type { Fragment, Transaction, Sql } from './client.ts'
 import { together } from './transaction.ts'
 import type { PgTable } from 'drizzle-orm/pg-core'

@@ -136,10 +136,10 @@ function errorCode(error: unknown): string | undefined {
   return 'cause' in error ? errorCode(error.cause) : undefined
 }
 
-// The limit on how long a request waits for the store: a frozen server or a silent connection never
-// reports an error.
-
-/** The store did not answer in time; whether it executed the statement is unknown. */
+/**
+ * The store did not answer in time: a frozen server or a silent connection never reports an error. Whether it
+ * executed the statement is unknown.
+ */
 export class StoreTimeoutError extends Error {
   override name = 'StoreTimeoutError'
   readonly code = 'ETIMEDOUT'

@@ -81,8 +81,8 @@ async function secure(socket: Socket, host: Host, { mode, options }: Tls): Promi
 
 /**
  * Reports a server that closes the connection without an answer to what it gets next, such as a load
- * balancer without a server behind it. The driver (postgres 3.4.9) would connect again and again without a pause, and
- * no statement would fail.
+ * balancer without a server behind it. The driver (postgres 3.4.9) would connect again and again without
+ * a pause, and no statement would fail.
  */
 function failUnlessAnswered<Opened extends Socket>(socket: Opened): Opened {
   const fail = () =>
