@@ -1,0 +1,46 @@
+// A new database has no statistics: until autovacuum first analyzes a table, PostgreSQL guesses. A tenant's
+// later payments read as many rows and entries of indexes as its first ones, whatever the guess.
+import { expect, test } from '@jest/globals'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { t } from '../support/own-engine.ts'
+
+const PAYMENTS = 40
+
+/** What is read more than once a payment, by the name of its index or table. */
+type Reads = Readonly<Record<string, number>>
+
+async function reads(): Promise<Reads> {
+  const { sql } = t.engine.store
+  // The statistics of a session reach the view when it is idle.
+  await sql`select pg_stat_force_next_flush()`
+  const rows = await sql<{ name: string; read: number }[]>`
+    select indexrelname as name, idx_tup_read::int as read from pg_stat_user_indexes
+    union all
+    select relname, seq_tup_read::int from pg_stat_user_tables
+  `
+  return Object.fromEntries(rows.map(({ name, read }) => [name, read]))
+}
+
+async function readsOfPayments(): Promise<Reads> {
+  const before = await reads()
+  for (let payment = 0; payment < PAYMENTS; payment += 1) {
+    expect(await runOperation(t.engine, await t.accept())).toBe('finished')
+  }
+  const after = await reads()
+  return Object.fromEntries(
+    Object.entries(after).map(([name, read]) => [name, read - (before[name] ?? 0)]),
+  )
+}
+
+test('later payments of a tenant read no more than its first ones', async () => {
+  await readsOfPayments()
+  const first = await readsOfPayments()
+  await readsOfPayments()
+  await readsOfPayments()
+  const later = await readsOfPayments()
+
+  const grown = Object.entries(later).filter(
+    ([name, read]) => read > 1.5 * (first[name] ?? 0) + PAYMENTS,
+  )
+  expect(grown).toEqual([])
+})
