@@ -5,7 +5,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { LedgerEntry, MovementKind, Posting } from '../../domain/ledger/ledger.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { forEachTenant, rowsOf, type RowOf, nextId } from '../connection/rows.ts'
-import { inTenants, together } from '../connection/transaction.ts'
+import { inTenants } from '../connection/transaction.ts'
 import type { OperationRow } from '../operations/operation-rows.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
 
@@ -16,7 +16,7 @@ export async function insertPostings(
   posted: readonly { readonly claim: OperationRow; readonly entry: LedgerEntry }[],
 ): Promise<void> {
   if (posted.length === 0) return
-  const ids = await together(posted.map(() => makeTransactionId(tx, tenantId)))
+  const ids = await makeTransactionIds(tx, tenantId, posted)
   const rows = posted.flatMap(({ claim, entry: { kind, currency, postings } }, index) => {
     const { id: operationId, paymentId, refund, dispute } = claim
     const ofOperation = { operationId, paymentId, refundId: refund?.id, disputeId: dispute?.id }
@@ -32,11 +32,16 @@ export async function insertPostings(
   await tx`insert into ledger_postings ${rowsOf(tx, rows)}`
 }
 
-async function makeTransactionId(tx: Transaction, tenantId: string): Promise<string | undefined> {
-  const [row] = await tx<{ id: string }[]>`
+async function makeTransactionIds(
+  tx: Transaction,
+  tenantId: string,
+  posted: readonly { readonly claim: OperationRow }[],
+): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
     select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id
+    from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
   `
-  return row?.id
+  return rows.map(({ id }) => id)
 }
 
 /** The fee for a movement in the ledger. */
