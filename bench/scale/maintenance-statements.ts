@@ -5,8 +5,7 @@ import type { Sql } from '../../src/db/connection/client.ts'
 import { asService, inService } from '../../src/db/connection/transaction.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
-  insertTombstones,
-  deleteIfTombstoned,
+  deleteExpiredKeys,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../src/db/idempotency/key-expiry.ts'
@@ -34,9 +33,6 @@ import type { Statement } from '../plans.ts'
 /** As the sweeper and the outcome resolver have them. */
 const SWEEP_BATCH = 50
 const CHECK_BATCH = 16
-
-/** No request uses the keys meanwhile, so keys with a tombstone may be deleted at once. */
-const AT_ONCE_MS = 0
 
 const PROVIDER_NAME = 'stripe'
 const capabilities = capabilitiesOf(PROVIDER_NAME)
@@ -139,24 +135,7 @@ function reaperStatements(config: Config): Statement[] {
   const limit = config.REAP_BATCH_SIZE
   const kept = { limit, retention: config }
   return [
-    {
-      of: 'reaper',
-      name: 'insertTombstones',
-      run: (sql) => insertTombstones(sql, { limit }),
-    },
-    {
-      of: 'reaper',
-      name: 'insertTombstones, next batch',
-      async run(sql) {
-        const after = { tenantId: NIL, id: NIL, expiresAt: await readMiddleExpiry(sql) }
-        await insertTombstones(sql, { limit, after })
-      },
-    },
-    {
-      of: 'reaper',
-      name: 'deleteIfTombstoned',
-      run: (sql) => deleteIfTombstoned(sql, { limit, statementTimeoutMs: AT_ONCE_MS }),
-    },
+    { of: 'reaper', name: 'deleteExpiredKeys', run: (sql) => deleteExpiredKeys(sql, limit) },
     {
       of: 'reaper',
       name: 'timeOutIfAbandoned',
@@ -189,15 +168,6 @@ const expireLeases = (sql: Sql) => asService(sql)`
   update idempotency_keys set lease_expires_at = now() - interval '1 second'
   where status = 'processing'
 `
-
-/** In the midst of what has expired. */
-async function readMiddleExpiry(sql: Sql): Promise<string> {
-  const [row] = await asService(sql)<{ middle: string }[]>`
-    select (min(expires_at) + (now() - min(expires_at)) / 2)::text as middle from idempotency_keys
-    where status = 'completed'
-  `
-  return row?.middle ?? ''
-}
 
 const abandon = (recoveryPoint: string) => (sql: Sql) =>
   asService(sql)`

@@ -8,33 +8,15 @@ const BATCHES_MAX = 50
 /** The length of a pause relative to the batch before it: a third of the time is work. */
 const REST_PER_WORK = 2
 
-export interface Batch<Cursor> {
-  readonly count: number
-  /** Where the next batch continues; undefined when this was the last one. */
-  readonly next: Cursor | undefined
-}
-
-/** Runs batch after batch, and returns the total count. */
-export async function inBatches<Cursor>(
-  work: (after: Cursor | undefined) => Promise<Batch<Cursor>>,
-): Promise<number> {
+/** Runs batches as long as they are full, each with at most `limit`. Returns the total count. */
+export async function inFullBatches(limit: number, work: () => Promise<number>): Promise<number> {
   let total = 0
-  let after: Cursor | undefined
   for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
     const startedAt = performance.now()
-    const { count, next } = await work(after)
+    const count = await work()
     total += count
-    if (next === undefined) break
-    after = next
+    if (count < limit) break
     await rest((performance.now() - startedAt) * REST_PER_WORK)
   }
   return total
-}
-
-/** Runs batches as long as they are full. */
-export function inFullBatches(limit: number, work: () => Promise<number>): Promise<number> {
-  return inBatches<true>(async () => {
-    const count = await work()
-    return { count, next: count < limit ? undefined : true }
-  })
 }

@@ -4,12 +4,10 @@
 import type { Config } from '../config.ts'
 import {
   completeIfOvertaken,
-  insertTombstones,
-  timeOutIfAbandoned,
-  deleteIfTombstoned,
+  deleteExpiredKeys,
   keepIfPartlyExecuted,
+  timeOutIfAbandoned,
   type AbandonedOperation,
-  type ExpiryCursor,
 } from '../db/idempotency/key-expiry.ts'
 import { openFindings, type NewFinding } from '../db/reconciliation/findings.ts'
 import { deleteOldTombstones } from '../db/idempotency/key-tombstones.ts'
@@ -17,7 +15,7 @@ import { inService } from '../db/connection/transaction.ts'
 import type { KeyRetention } from '../domain/idempotency/retention.ts'
 import { showId } from '../domain/resource-id.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
-import { inBatches, inFullBatches } from './batches.ts'
+import { inFullBatches } from './batches.ts'
 import type { Engine } from '../engine/engine.ts'
 
 export type ReaperParts = Pick<Engine, 'store' | 'log'>
@@ -28,15 +26,12 @@ export type ReaperSettings = Pick<
   | 'KEY_RETENTION_SECONDS_BY_OPERATION'
   | 'TOMBSTONE_RETENTION_SECONDS'
   | 'REAP_BATCH_SIZE'
-  | 'STORE_TIMEOUT_MS'
   | 'IDEMPOTENCY_FLAVOR'
 >
 
 /** The results of one round of the reaper. */
 export interface ReaperCounts extends Record<string, number> {
-  /** Keys that got a tombstone; a later round deletes them. */
-  readonly buried: number
-  /** Keys that were deleted. */
+  /** Keys that were deleted, and left a tombstone. */
   readonly reaped: number
   /** Operations that were given up before any effect; they have a final answer now. */
   readonly timed_out: number
@@ -56,27 +51,13 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
   const overtaken = problemResponse(flavor, 'invalid-state', 'Another request ended the payment.')
   const kept = { limit, retention: settings }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
-  const due = { limit, statementTimeoutMs: settings.STORE_TIMEOUT_MS }
   return {
     timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
     overtaken: await inFullBatches(limit, () => completeIfOvertaken(sql, overtaken, kept)),
     abandoned: await inFullBatches(limit, () => openFinding(parts, kept)),
-    // Keys that got their tombstone in an earlier round; before this round adds tombstones.
-    reaped: await inFullBatches(limit, () => deleteIfTombstoned(sql, due)),
-    buried: await insertAllTombstones(parts, limit),
+    reaped: await inFullBatches(limit, () => deleteExpiredKeys(sql, limit)),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
-}
-
-/**
- * Keys that already have a tombstone and wait for deletion are read again, and count towards a
- * batch.
- */
-function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<number> {
-  return inBatches<ExpiryCursor>(async (after) => {
-    const { inserted, next } = await insertTombstones(store.sql, { limit, after })
-    return { count: inserted, next }
-  })
 }
 
 /** Opens the finding in the same transaction that marks the operation as kept. */

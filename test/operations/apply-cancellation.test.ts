@@ -2,7 +2,7 @@
 // happen, or is undone, and a card is never charged a second time.
 import { describe, expect, test } from '@jest/globals'
 import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
-import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys } from '../../src/db/idempotency/key-expiry.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import {
@@ -19,7 +19,7 @@ import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { reap } from '../../src/recovery/reaper.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
-import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
+import { expireKeys } from '../support/expired-keys.ts'
 import type { Accepted } from '../support/engine.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './follow-payment/provider-events.ts'
 import { captured, held } from './made-payments.ts'
@@ -273,9 +273,7 @@ describe('a completed operation', () => {
     await expireKeys(sql)
 
     expect(await cancel(ref)).toBe('later')
-    await insertTombstones(sql, { limit: 100 })
-    await ageTombstones(sql)
-    await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 0 })
+    await deleteExpiredKeys(sql, 100)
 
     expect(await finishCancellation(ref)).toBe('undone')
   })
@@ -345,7 +343,6 @@ async function giveUp(ref: OperationRef): Promise<void> {
     ...t.engine.settings,
     TOMBSTONE_RETENTION_SECONDS: 1_000_000,
     REAP_BATCH_SIZE: 100,
-    STORE_TIMEOUT_MS: 10_000,
   })
   expect((await t.readKey(ref))['response_status']).toBe(408)
 }

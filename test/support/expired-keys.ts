@@ -28,27 +28,27 @@ const settings: ReaperSettings = {
   KEY_RETENTION_SECONDS: 86_400,
   TOMBSTONE_RETENTION_SECONDS: 86_400,
   REAP_BATCH_SIZE: 500,
-  STORE_TIMEOUT_MS: 5_000,
   IDEMPOTENCY_FLAVOR: 'ietf',
 }
 
-/** Lets a key of the tenant expire. Deletes it, or with `deleted: false` only writes its tombstone. */
+export async function reapKeys(store: Store): Promise<void> {
+  await reap({ store, log: pino({ level: 'silent' }) }, settings)
+}
+
+/** Lets a key of the tenant expire, and deletes it, or not yet. */
 export async function expireKey(
   store: Store,
   tenantId: string,
   key: string,
   { deleted = true } = {},
 ): Promise<void> {
-  const parts = { store, log: pino({ level: 'silent' }), provider: { name: 'stripe' } as const }
   const find = async () =>
     await store.sql<{ id: string }[]>`
     select id from idempotency_keys where tenant_id = ${tenantId} and key = ${key}
   `
   const [row] = await find()
   await expireKeys(store.sql, { id: row?.id ?? null })
-  await reap(parts, settings)
   if (!deleted) return
-  await ageTombstones(store.sql)
-  await reap(parts, settings)
+  await reapKeys(store)
   if ((await find()).length > 0) throw new Error('the reaper has not deleted the key')
 }

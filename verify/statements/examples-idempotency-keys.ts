@@ -126,16 +126,19 @@ export const idempotencyExamples: readonly Example[] = [
   example(cancellations.findCancellation, [REF]),
   example(cancellations.endCancellation, [REF, 'undone']),
   example(
-    keyExpiry.insertTombstones,
-    [{ limit: LIMIT }],
-    [[{ ...reserved, ...REF, expired_at: NOW.toISOString() }]],
-  ),
-  example(
-    keyExpiry.deleteIfTombstoned,
-    [{ limit: LIMIT, statementTimeoutMs: 5_000 }],
+    keyExpiry.deleteExpiredKeys,
+    [LIMIT],
     [
-      [{ ...reserved, ...REF, expires_in_seconds: -60 }],
-      [{ ...tombstone, buried_in_seconds: -30 }],
+      [REF],
+      [
+        {
+          key: KEY,
+          paymentId: REF.id,
+          refundId: null,
+          expiredAt: NOW.toISOString(),
+          location: null,
+        },
+      ],
     ],
   ),
   example(keyExpiry.timeOutIfAbandoned, [RESPONSE, BY_OPERATION]),

@@ -1,11 +1,6 @@
-// Expires idempotency keys, for the reaper. Only completed keys are deleted, and only in two steps,
-// so that a late retry always finds what the key created: first the tombstone is written and committed,
-// then the key is deleted.
-//
-// A reservation waits for the delete of its key, inserts it, and reads the tombstone in a statement behind
-// the insert: see reserve-keys.ts. A process of a version before that reads it in the insert itself, with a
-// snapshot from before the delete. It would find neither, and execute the operation a second time. No
-// statement runs longer than its timeout, so the tombstone has to be twice as old.
+// Expires idempotency keys, for the reaper. A completed key leaves a tombstone in the transaction that deletes
+// it, so that a late retry always finds what the key created. A reservation waits for the delete of its key,
+// and reads the tombstone in a statement behind its insert: see reserve-keys.ts.
 import { hash } from 'node:crypto'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import {
@@ -17,89 +12,64 @@ import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { forEachTenant, rowsOf } from '../connection/rows.ts'
 import { asService, inService } from '../connection/transaction.ts'
-import { findTombstones } from './key-tombstones.ts'
-
-/** A position in the order in which keys expire. */
-export interface ExpiryCursor {
-  readonly expiresAt: string
-  readonly tenantId: string
-  readonly id: string
-}
-
-/** Before the first key. */
-const FIRST_CURSOR: ExpiryCursor = {
-  expiresAt: '-infinity',
-  tenantId: '00000000-0000-0000-0000-000000000000',
-  id: '00000000-0000-0000-0000-000000000000',
-}
-
-export interface TombstoneBatch {
-  /** The number of tombstones written. */
-  readonly inserted: number
-  /** Where the next batch starts; undefined when no expired key is left. */
-  readonly next: ExpiryCursor | undefined
-}
 
 /**
- * Writes the tombstones of expired completed keys: looks at the next `limit` keys after the cursor.
- * The tombstone of an earlier operation of the same key is overwritten.
+ * Deletes expired completed keys, the `limit` that expired first, and leaves their tombstones. The tombstone
+ * of an earlier operation of the same key is overwritten. Payments, refunds and their records stay. Returns
+ * the number of deleted keys.
  */
-export async function insertTombstones(
-  sql: Sql,
-  { limit, after = FIRST_CURSOR }: { limit: number; after?: ExpiryCursor | undefined },
-): Promise<TombstoneBatch> {
+export async function deleteExpiredKeys(sql: Sql, limit: number): Promise<number> {
   return await inService(sql, async (tx) => {
-    const expired = await findExpired(tx, limit, after)
-    const last = expired.length < limit ? undefined : expired.at(-1)
-    const next = last && { expiresAt: last.expired_at, tenantId: last.tenantId, id: last.id }
-    return { inserted: await insertUnlessBuried(tx, expired), next }
+    const expired = await tx<OperationRef[]>`
+      select tenant_id as "tenantId", id from idempotency_keys
+      where status = 'completed' and expires_at < now()
+      order by expires_at, tenant_id, id
+      limit ${limit}
+    `
+    const counts = await forEachTenant(expired, async (tenantId, refs) => {
+      const keys = await deleteIfExpired(tx, tenantId, refs)
+      await insertTombstones(tx, tenantId, keys)
+      return keys.length
+    })
+    return counts.reduce((sum, count) => sum + count, 0)
   })
 }
 
-interface ExpiredKey extends OperationRef {
+interface DeletedKey {
   readonly key: string
   readonly paymentId: string | null
   readonly refundId: string | null
   readonly location: string | null
-  /** As PostgreSQL shows it, in microseconds. */
   readonly expired_at: string
-  readonly expires_in_seconds: number
 }
 
-async function findExpired(
+async function deleteIfExpired(
   tx: Transaction,
-  limit: number,
-  after: ExpiryCursor,
-): Promise<ExpiredKey[]> {
-  return await tx<ExpiredKey[]>`
-    select
-      tenant_id as "tenantId", id, key, payment_id as "paymentId", refund_id as "refundId",
-      case when payment_id is null then response_headers ->> 'location' end as location,
-      expires_at::text as expired_at,
-      extract(epoch from expires_at - now())::float8 as expires_in_seconds
-    from idempotency_keys
-    where status = 'completed' and expires_at < now()
-      and (expires_at, tenant_id, id)
-        > (${after.expiresAt}::timestamptz, ${after.tenantId}::uuid, ${after.id}::uuid)
-    order by expires_at, tenant_id, id
-    limit ${limit}
+  tenantId: string,
+  refs: readonly OperationRef[],
+): Promise<DeletedKey[]> {
+  return await tx<DeletedKey[]>`
+    delete from idempotency_keys
+    where tenant_id = ${tenantId} and id = any(${refs.map(({ id }) => id)}::uuid[])
+      and status = 'completed' and expires_at < now()
+    returning
+      key, payment_id as "paymentId", refund_id as "refundId", expires_at as expired_at,
+      case when payment_id is null then response_headers ->> 'location' end as location
   `
 }
 
-/** The conflict clause would skip existing tombstones too, but lock each of them. */
-async function insertUnlessBuried(
+async function insertTombstones(
   tx: Transaction,
-  expired: readonly ExpiredKey[],
-): Promise<number> {
-  const buried = new Set((await findBuried(tx, expired)).map(({ id }) => id))
-  const tombstones = expired
-    .filter(({ id }) => !buried.has(id))
-    .map(({ tenantId, key, paymentId, refundId, location, expired_at }) => {
-      const keyHash = hash('sha256', key, 'buffer')
-      return { tenantId, keyHash, paymentId, refundId, location, expired_at }
-    })
-  if (tombstones.length === 0) return 0
-  const { count } = await tx`
+  tenantId: string,
+  keys: readonly DeletedKey[],
+): Promise<void> {
+  if (keys.length === 0) return
+  const tombstones = keys.map(({ key, ...deleted }) => ({
+    tenantId,
+    keyHash: hash('sha256', key, 'buffer'),
+    ...deleted,
+  }))
+  await tx`
     insert into key_tombstones ${rowsOf(tx, tombstones)}
     on conflict (tenant_id, key_hash) do update set
       payment_id = excluded.payment_id,
@@ -107,52 +77,7 @@ async function insertUnlessBuried(
       location = excluded.location,
       expired_at = excluded.expired_at,
       buried_at = excluded.buried_at
-    where key_tombstones.buried_at < excluded.expired_at
   `
-  return count
-}
-
-type BuriedKey = ExpiredKey & { readonly buriedInSeconds: number }
-
-/** Those that have a tombstone of their own, and not of an earlier operation of the key. */
-async function findBuried(tx: Transaction, expired: readonly ExpiredKey[]): Promise<BuriedKey[]> {
-  const found = await forEachTenant(expired, async (tenantId, rows) => {
-    const tombstones = await findTombstones(tx, tenantId, rows)
-    const buriedIn = new Map(tombstones.map((one) => [one.key, one.buried_in_seconds]))
-    return rows.map((row) => ({ ...row, buriedInSeconds: buriedIn.get(row.key) ?? -Infinity }))
-  })
-  return found.flat().filter((row) => row.buriedInSeconds >= row.expires_in_seconds)
-}
-
-/**
- * Deletes expired completed keys whose own tombstone is old enough: looks at the `limit` that
- * expired first. Payments, refunds and their records stay.
- *
- * @param statementTimeoutMs the longest run of a statement, in any process.
- */
-export async function deleteIfTombstoned(
-  sql: Sql,
-  { limit, statementTimeoutMs }: { limit: number; statementTimeoutMs: number },
-): Promise<number> {
-  return await inService(sql, async (tx) => {
-    const buried = await findBuried(tx, await findExpired(tx, limit, FIRST_CURSOR))
-    const old = buried.filter((row) => row.buriedInSeconds < (-2 * statementTimeoutMs) / 1_000)
-    const counts = await forEachTenant(old, (tenantId, keys) => deleteIfExpired(tx, tenantId, keys))
-    return counts.reduce((sum, count) => sum + count, 0)
-  })
-}
-
-async function deleteIfExpired(
-  tx: Transaction,
-  tenantId: string,
-  keys: readonly ExpiredKey[],
-): Promise<number> {
-  const { count } = await tx`
-    delete from idempotency_keys
-    where tenant_id = ${tenantId} and id = any(${keys.map(({ id }) => id)}::uuid[])
-      and status = 'completed' and expires_at < now()
-  `
-  return count
 }
 
 /** Whether no call was recorded as executed. One may still be in doubt. */

@@ -41,11 +41,7 @@ export async function findTombstone(
   return row && tombstoneFromRow(row)
 }
 
-type FoundTombstone = TombstoneRow & {
-  readonly key: string
-  /** Below 0: when it was written, before this transaction began. */
-  readonly buried_in_seconds: number
-}
+type FoundTombstone = TombstoneRow & { readonly key: string }
 
 /** The tombstones of keys of a tenant. */
 export async function findTombstones(
@@ -56,10 +52,7 @@ export async function findTombstones(
   const keyOf = new Map(names.map(({ key }) => [asBytea(hash('sha256', key, 'buffer')), key]))
   type Row = Omit<FoundTombstone, 'key'> & { readonly key_hash: Buffer }
   const rows = await asTenant(sql, tenantId)<Row[]>`
-    select
-      key_hash, payment_id, refund_id, location, expired_at,
-      extract(epoch from buried_at - now())::float8 as buried_in_seconds
-    from key_tombstones
+    select key_hash, payment_id, refund_id, location, expired_at from key_tombstones
     where tenant_id = ${tenantId} and key_hash = any(${[...keyOf.keys()]}::bytea[])
   `
   return rows.map(({ key_hash: hashed, ...row }) => ({

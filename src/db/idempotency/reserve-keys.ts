@@ -45,15 +45,15 @@ export async function reserveKeys(
   // All processes lock in the same order, so that they do not deadlock.
   const inOrder = requests.toSorted((one, other) => (one.key < other.key ? -1 : 1))
   const inserted = inOrder.map((request) => rowOf(tx, tenantId, request))
-  const [reserved, buried, nowMs] = await together([
+  const [reserved, tombstones, nowMs] = await together([
     insertKeys(tx, inserted),
     // Sent behind the insert: a key that was free because it was deleted has its tombstone by now.
     findTombstones(tx, tenantId, requests),
     readClock(tx, requests),
   ])
-  if (buried.length === 0 && nowMs === undefined) return reserved
+  if (tombstones.length === 0 && nowMs === undefined) return reserved
   const requestOf = new Map(requests.map((request) => [request.id, request]))
-  const earlierOf = new Map(buried.map(({ key, buried_in_seconds: _buried, ...row }) => [key, row]))
+  const earlierOf = new Map(tombstones.map(({ key, ...row }) => [key, row]))
   const rows = reserved.map((row) => ({ ...row, earlier: earlierOf.get(row.key) ?? null }))
   const isFree = ({ id, earlier }: ReservedRow): boolean => {
     const request = requestOf.get(id)

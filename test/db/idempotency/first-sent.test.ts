@@ -6,7 +6,7 @@ import type { Sql } from '../../../src/db/connection/client.ts'
 import { FirstSentRefusedError } from '../../../src/db/idempotency/key-tombstones.ts'
 import { batchReservations } from '../../../src/db/idempotency/intents.ts'
 import { findEach } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys } from '../../../src/db/idempotency/key-expiry.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
@@ -54,9 +54,7 @@ async function keyThatExpiresIn(seconds: number): Promise<UsedKey> {
 
 /** Deletes what can be deleted, and every tombstone, so that only the time is left. */
 async function forget({ id, tenantId }: UsedKey): Promise<void> {
-  await insertTombstones(sql, { limit: 100 })
-  await sql`update key_tombstones set buried_at = greatest(expired_at, buried_at - interval '1 hour')`
-  await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 0 })
+  await deleteExpiredKeys(sql, 100)
   await sql`delete from key_tombstones where tenant_id = ${tenantId} and ${id}::uuid is not null`
 }
 

@@ -4,12 +4,10 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql, Store, Transaction } from '../../../src/db/connection/client.ts'
 import {
-  insertTombstones,
   completeIfOvertaken,
-  deleteIfTombstoned,
+  deleteExpiredKeys,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
-  type ExpiryCursor,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
@@ -40,7 +38,6 @@ import {
 } from '../reservations.ts'
 import { until } from '../../support/until.ts'
 
-const due = { limit: 100, statementTimeoutMs: 1_000 }
 const kept = { limit: 100, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
 const timeout = problemResponse('ietf', 'operation-timed-out')
 
@@ -115,37 +112,31 @@ async function failedHalfway(): Promise<OperationRef> {
 const exists = async (ref: OperationRef) =>
   (await sql`select from idempotency_keys where id = ${ref.id}`).length === 1
 
-/** Writes all tombstones and deletes all keys, as distant rounds of the reaper would. */
-async function reapAll(): Promise<number> {
-  await insertTombstones(sql, { limit: 100 })
-  await ageTombstones(sql)
-  return await deleteIfTombstoned(sql, due)
-}
+const reapAll = () => deleteExpiredKeys(sql, 100)
 
-describe('writing tombstones', () => {
-  test('writes the resource of an expired completed key, under the hash of the key', async () => {
+describe('tombstones of deleted keys', () => {
+  test('name the resource of an expired completed key, under the hash of the key', async () => {
     const { tenantId, key, paymentId } = await expiredOperation()
 
-    const { inserted } = await insertTombstones(sql, { limit: 100 })
+    expect(await reapAll()).toBe(1)
 
-    expect(inserted).toBe(1)
     const [row] = await sql`select * from key_tombstones`
     expect(row).toMatchObject({ tenant_id: tenantId, payment_id: paymentId, refund_id: null })
     expect(row?.['key_hash']).toEqual(createHash('sha256').update(key).digest())
     expect(await findTombstone(sql, tenantId, key)).toMatchObject({ paymentId, location: null })
   })
 
-  test('hashes a key as UTF-8, as the lookup does', async () => {
+  test('hash a key as UTF-8, as the lookup does', async () => {
     const { tenantId, key } = await expiredOperation('Bestellung „7“ \\x00 ä')
 
-    await insertTombstones(sql, { limit: 100 })
+    await reapAll()
 
     expect(await findTombstone(sql, tenantId, key)).toBeDefined()
     expect(await findTombstone(sql, tenantId, `${key} `)).toBeUndefined()
   })
 
   test.each([['/v1/webhook-endpoints/we_1'], [null]])(
-    'keeps the location of the resource of a local operation: %s',
+    'keep the location of the resource of a local operation: %s',
     async (location) => {
       const { reservation } = await localOperation(location)
       await expireKeys(sql)
@@ -157,38 +148,21 @@ describe('writing tombstones', () => {
     },
   )
 
-  test('ignores a key whose retention is not over', async () => {
-    await completedOperation()
+  test('replace those of earlier operations of the key', async () => {
+    const tenantId = await makeTenant(store)
+    await expiredOperation('order-1', tenantId)
+    await reapAll()
+    const second = await expiredOperation('order-1', tenantId)
 
-    expect(await insertTombstones(sql, { limit: 100 })).toEqual({ inserted: 0, next: undefined })
-  })
-
-  test('does nothing the second time', async () => {
-    await expiredOperation()
-    await insertTombstones(sql, { limit: 100 })
-    const before = await sql`select * from key_tombstones`
-
-    expect((await insertTombstones(sql, { limit: 100 })).inserted).toBe(0)
-    expect(await sql`select * from key_tombstones`).toEqual(before)
-  })
-
-  test('continues after the cursor in batches until all are written', async () => {
-    for (let count = 0; count < 5; count += 1) await expiredOperation()
-
-    const batches: number[] = []
-    let after: ExpiryCursor | undefined
-    do {
-      const batch = await insertTombstones(sql, { limit: 2, after })
-      batches.push(batch.inserted)
-      after = batch.next
-    } while (after !== undefined)
-
-    expect(batches).toEqual([2, 2, 1])
+    expect(await reapAll()).toBe(1)
+    const earlier = await findTombstone(sql, tenantId, 'order-1')
+    expect(earlier?.paymentId).toBe(second.paymentId)
   })
 })
 
 describe('deleting keys', () => {
-  test('deletes only a key whose tombstone is old enough', async () => {
+  test('deletes an expired key and nothing that belongs to its payment', async () => {
+    await completedOperation()
     const { tenantId, ...ref } = await expiredOperation()
     const tables = ['payments', 'phase_runs', 'events', 'ledger_postings']
     const count = () => Promise.all(tables.map((table) => countRows(sql, table, tenantId)))
@@ -201,53 +175,11 @@ describe('deleting keys', () => {
     expect(before[0]).toBe(1)
   })
 
-  test('deletes no key without a tombstone', async () => {
-    const ref = await expiredOperation()
-
-    expect(await deleteIfTombstoned(sql, due)).toBe(0)
-    expect(await exists(ref)).toBe(true)
-  })
-
-  test.each([
-    [1_999, 0],
-    [2_001, 1],
-  ])(
-    'deletes a key twice the statement timeout after its tombstone, not before: %i ms of 2 000',
-    async (ms, count) => {
-      const statementTimeoutMs = 1_000_000
-      await expiredOperation()
-      await insertTombstones(sql, { limit: 100 })
-      await sql`update key_tombstones set buried_at = now() - ${ms} * interval '1 second'`
-
-      expect(await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs })).toBe(count)
-    },
-  )
-
-  test('ignores the tombstone of an earlier operation of the key', async () => {
-    const tenantId = await makeTenant(store)
-    await expiredOperation('order-1', tenantId)
-    await reapAll()
-    const second = await completedOperation('order-1', tenantId)
-    await sql`
-      update idempotency_keys set expires_at = now() - interval '1 minute' where id = ${second.id}
-    `
-
-    expect(await deleteIfTombstoned(sql, due)).toBe(0)
-    expect((await insertTombstones(sql, { limit: 100 })).inserted).toBe(1)
-    expect(await deleteIfTombstoned(sql, due)).toBe(0)
-    const earlier = await findTombstone(sql, tenantId, 'order-1')
-    expect(earlier?.paymentId).toBe(second.paymentId)
-  })
-
   test('deletes one batch and leaves the rest', async () => {
     for (let count = 0; count < 5; count += 1) await expiredOperation()
-    await insertTombstones(sql, { limit: 100 })
-    await ageTombstones(sql)
 
     const batches = []
-    for (let count = 0; count < 4; count += 1) {
-      batches.push(await deleteIfTombstoned(sql, { ...due, limit: 2 }))
-    }
+    for (let count = 0; count < 4; count += 1) batches.push(await deleteExpiredKeys(sql, 2))
     expect(batches).toEqual([2, 2, 1, 0])
   })
 
@@ -255,14 +187,11 @@ describe('deleting keys', () => {
     for (let count = 0; count < 20; count += 1) await expiredOperation()
     const reapers = [1, 2, 3, 4]
 
-    const batches = await Promise.all(reapers.map(() => insertTombstones(sql, { limit: 100 })))
-    await ageTombstones(sql)
-    const deleted = await Promise.all(reapers.map(() => deleteIfTombstoned(sql, due)))
+    const deleted = await Promise.all(reapers.map(reapAll))
 
-    const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
-    expect(sum(batches.map(({ inserted }) => inserted))).toBe(20)
-    expect(sum(deleted)).toBe(20)
+    expect(deleted.reduce((total, count) => total + count, 0)).toBe(20)
     expect(await sql`select from idempotency_keys`).toHaveLength(0)
+    expect(await sql`select from key_tombstones`).toHaveLength(20)
   })
 })
 
@@ -278,19 +207,6 @@ test.each(untouchable)('does not touch an expired key that is %s', async (_, mak
   expect([timedOut, halfway, deleted]).toEqual([0, [], 0])
   expect(await readRow(sql, ref)).toEqual(before)
   expect(await sql`select from key_tombstones`).toHaveLength(0)
-})
-
-test('does not delete a key with a tombstone that is not completed', async () => {
-  const ref = await givenBack(unknown)
-  await expireKeys(sql, ref)
-  await sql`
-    insert into key_tombstones (tenant_id, key_hash, expired_at, buried_at)
-    select tenant_id, sha256(convert_to(key, 'UTF8')), expires_at, now() - interval '1 hour'
-    from idempotency_keys where id = ${ref.id}
-  `
-
-  expect(await deleteIfTombstoned(sql, due)).toBe(0)
-  expect(await exists(ref)).toBe(true)
 })
 
 describe('an operation that failed before any effect', () => {
@@ -460,7 +376,7 @@ describe('tombstones', () => {
     await reapAll()
     await ageTombstones(sql, 24)
     const { tenantId, key } = await expiredOperation()
-    await insertTombstones(sql, { limit: 100 })
+    await reapAll()
 
     const batches = []
     for (let count = 0; count < 3; count += 1) {
@@ -508,31 +424,14 @@ describe('reusing a deleted key', () => {
     expect(await countRows(sql, 'payments', tenantId)).toBe(1)
   })
 
-  test('reserves a new key, and replays a key with a tombstone that is not deleted yet', async () => {
-    const tenantId = await makeTenant(store)
-    const { id } = await expiredOperation('order-1', tenantId)
-    await insertTombstones(sql, { limit: 100 })
-
-    const retried = await reserve(
-      sql,
-      reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' }),
-    )
-    const fresh = reservationOf(tenantId, { expiredKeys: 'gone' })
-
-    expect(retried).toMatchObject({ id, status: 'completed', response })
-    expect((await reserve(sql, fresh)).id).toBe(fresh.id)
-  })
-
   test('is never treated as a first use by a reservation that waits for the delete', async () => {
     const tenantId = await makeTenant(store)
     const { paymentId } = await expiredOperation('order-1', tenantId)
-    await insertTombstones(sql, { limit: 100 })
-    await ageTombstones(sql)
 
     // The delete has run and is not committed when the reservation starts to wait for it.
     let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
-      expect(await deleteIfTombstoned(within(tx), due)).toBe(1)
+      expect(await deleteExpiredKeys(within(tx), 100)).toBe(1)
       reserving = reserve(sql, reservationOf(tenantId, { key: 'order-1' }))
       await untilStatementWaits()
     })
@@ -543,13 +442,11 @@ describe('reusing a deleted key', () => {
   test('is refused once the delete is committed that it waited for, when expired keys are gone', async () => {
     const tenantId = await makeTenant(store)
     await expiredOperation('order-1', tenantId)
-    await insertTombstones(sql, { limit: 100 })
-    await ageTombstones(sql)
     const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
 
     let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
-      expect(await deleteIfTombstoned(within(tx), due)).toBe(1)
+      expect(await deleteExpiredKeys(within(tx), 100)).toBe(1)
       reserving = reserve(sql, reservation)
       reserving.catch(() => {})
       await untilStatementWaits()
@@ -612,8 +509,7 @@ test('the reaper reads a large table by its indexes', async () => {
   `
   await sql`analyze idempotency_keys`
   const statements: readonly [string, (explaining: Sql) => Promise<unknown>][] = [
-    ['idempotency_keys_expired', (to) => insertTombstones(to, { limit: 500 })],
-    ['idempotency_keys_expired', (to) => deleteIfTombstoned(to, { ...due, limit: 500 })],
+    ['idempotency_keys_expired', (to) => deleteExpiredKeys(to, 500)],
     ['idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
     ['idempotency_keys_given_up', (to) => completeIfOvertaken(to, timeout, kept)],
     ['idempotency_keys_given_up', (to) => keepIfPartlyExecuted(to as unknown as never, kept)],

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
 import { asTenant } from '../../../src/db/connection/transaction.ts'
-import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys } from '../../../src/db/idempotency/key-expiry.ts'
 import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
-import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+import { expireKeys } from '../../support/expired-keys.ts'
 import { claimedOperation, finish, pendingOperation } from '../reservations.ts'
 import { database, store as owner } from '../../support/own-store.ts'
 
@@ -88,10 +88,8 @@ test('deletes a count with its key', async () => {
   await finish(store, claim)
   await addReplays(sql, [countOf(claim)])
   await expireKeys(owner.sql)
-  await insertTombstones(sql, { limit: 100 })
-  await ageTombstones(owner.sql)
 
-  await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 1_000 })
+  await deleteExpiredKeys(sql, 100)
 
   expect(await read(claim)).toEqual([])
   const [row] = await asTenant(sql, claim.tenantId)`

@@ -3,7 +3,7 @@ import { hash, randomUUIDv7 } from 'node:crypto'
 import { requestCancellation } from '../../../src/db/idempotency/cancellations.ts'
 import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
-import { insertTombstones, keepIfPartlyExecuted } from '../../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys, keepIfPartlyExecuted } from '../../../src/db/idempotency/key-expiry.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { insertDispute } from '../../../src/db/payments/disputes.ts'
 import {
@@ -88,11 +88,11 @@ export const keyCases: readonly Case[] = [
     )
   }),
   {
-    name: 'the tombstones of expired keys',
+    name: 'the deletion of expired keys, with their tombstones',
     before: update(`
       update idempotency_keys set expires_at = now() - interval '1 day' where status = 'completed'
     `),
-    run: (sql) => insertTombstones(sql, { limit: 10 }),
+    run: (sql) => deleteExpiredKeys(sql, 1),
   },
   prepared('a longer retention of what stopped half-way', async () => {
     const { id } = await t.accept()

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { expireKey } from '../../support/expired-keys.ts'
+import { expireKey, reapKeys } from '../../support/expired-keys.ts'
 import { outliveDetails } from '../../support/old-payments.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem, expectReplay, makePayment } from '../payments.ts'
@@ -232,6 +232,7 @@ test('a late retry of an operation that was abandoned before any effect gets 408
   `
   expect(created.status).toBe(201)
   await expire(key, { deleted: false })
+  await reapKeys(service.store)
 
   const late = await postPayment(service.apiUrl, tenant, body, { key })
   const again = await postPayment(service.apiUrl, tenant, body, { key })

@@ -10,9 +10,7 @@ const NOT_COMPARABLE = new Set([
   'phase_age_ms',
   'age_ms',
   'age_seconds',
-  'buried_in_seconds',
   'due_in_seconds',
-  'expires_in_seconds',
   'unknown_for_seconds',
   'fee_fixed_minor',
 ])

@@ -17,8 +17,7 @@ import {
 import { writePaymentEvents } from '../../../src/db/events/write-events.ts'
 import {
   completeIfOvertaken,
-  insertTombstones,
-  deleteIfTombstoned,
+  deleteExpiredKeys,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
@@ -167,8 +166,6 @@ const STUCK = {
   limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
   afterMs: 30_000,
 }
-/** A negative timeout, so that tombstones of this history are old enough to be found. */
-const TOMBSTONED = { limit: 50, statementTimeoutMs: -1_000 }
 const NO_ANSWER = { reason: 'no answer', retentionSeconds: 86_400 }
 const LEASE_MS = 3_600_000
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
@@ -431,11 +428,9 @@ const calls: Readonly<Record<string, Call>> = {
   'complete overtaken': (sql) =>
     completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
   'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),
-  'insert tombstones': (sql) => insertTombstones(sql, { limit: 50 }),
-  'delete tombstoned': (sql) => deleteIfTombstoned(sql, TOMBSTONED),
+  'delete expired keys': (sql) => deleteExpiredKeys(sql, 50),
   'use a deleted key again': async (sql, random) => {
-    await insertTombstones(sql, { limit: 50 })
-    await deleteIfTombstoned(sql, TOMBSTONED)
+    await deleteExpiredKeys(sql, 50)
     const key = nameOfKey(anyKey(random))
     await reserveKeys(sql, TENANT_ID, [{ ...reservation(random, false), key }])
   },

@@ -100,12 +100,6 @@ const ownSpace: readonly ModelMutant[] = [
         text: '    insertKeys(tx, inserted),\n',
         replacement: '    Promise.resolve().then(() => insertKeys(tx, inserted)),\n',
       },
-      // The second safeguard: the key is deleted when no reservation runs any more that has looked.
-      {
-        file: 'src/db/idempotency/key-expiry.ts',
-        text: 'row.buriedInSeconds < (-2 * statementTimeoutMs) / 1_000',
-        replacement: 'row.buriedInSeconds < Infinity',
-      },
     ],
     schema: [],
     space: plain('a key is deleted', { budget: { early: 1 }, expires: true, lives: 2 }),

@@ -8,7 +8,7 @@ import type { ApiParts } from '../../../src/http/endpoint.ts'
 export const LEASE_SECONDS = 30
 export const KEY_WINDOW_SECONDS = 3_600
 export const RETENTION_SECONDS = 86_400
-export const STATEMENT_TIMEOUT_SECONDS = 10
+const STATEMENT_TIMEOUT_SECONDS = 10
 export const SETTLE_SECONDS = 30
 
 /** Settings that differ between spaces. */

@@ -8,7 +8,6 @@ import {
   LEASE_SECONDS,
   RETENTION_SECONDS,
   SETTLE_SECONDS,
-  STATEMENT_TIMEOUT_SECONDS,
 } from '../programs/settings.ts'
 import type { Database } from '../store/database.ts'
 import { toText, type Row } from '../store/rows.ts'
@@ -23,7 +22,7 @@ import { sortNumbers, spend, type State } from './state.ts'
 import { NEVER, RANK, type Transition } from './transition.ts'
 
 /** What must have ended before this much time can have passed. */
-type Precondition = 'nothing' | 'calls' | 'programs' | 'statements'
+type Precondition = 'nothing' | 'calls' | 'programs'
 
 interface TimeStep {
   readonly label: string
@@ -117,7 +116,6 @@ export class Clock {
     running: readonly Instance[],
   ): boolean {
     if (precondition === 'nothing') return true
-    if (precondition === 'statements') return running.every(({ snapshot }) => snapshot < 0)
     const isCalling = (one: Instance) => this.#automaton.nodeOf(one.node).calls.length > 0
     const { inFlight } = recordOf(this.#context.providers.valueOf(provider), operationId)
     if (inFlight.length > 0) return false
@@ -187,7 +185,7 @@ function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
       precondition: 'programs',
     })
   }
-  return [...steps, ...tombstoneSteps(database, row, defaults)]
+  return steps
 }
 
 /** The next check of the outcome resolver, or the end of the time allowed for the last check. */
@@ -236,34 +234,3 @@ function withAgedTombstone(database: Database, row: Row): readonly Row[] {
 }
 
 const hashOf = ({ key }: Row): string => hashOfKey(toText(key))
-
-/** No statement is still running that began before the tombstone existed. */
-function tombstoneSteps(
-  database: Database,
-  row: Row,
-  defaults: Omit<TimeStep, 'label' | 'database'>,
-): TimeStep[] {
-  const tombstones = database['key_tombstones'] ?? []
-  const isFresh = (tombstone: Row) =>
-    tombstone['key_hash'] === hashOf(row) && Number(tombstone['buried_at']) === 0
-  if (row['status'] !== 'completed' || Number(row['expires_at']) > 0) return []
-  if (!tombstones.some(isFresh)) return []
-  const elapsedSeconds = 2 * STATEMENT_TIMEOUT_SECONDS + 1
-  const after = {
-    ...database,
-    idempotency_keys: (database['idempotency_keys'] ?? []).map((other) =>
-      other === row ? { ...other, expires_at: -elapsedSeconds - 1 } : other,
-    ),
-    key_tombstones: tombstones.map((tombstone) =>
-      isFresh(tombstone) ? { ...tombstone, buried_at: -elapsedSeconds } : tombstone,
-    ),
-  }
-  return [
-    {
-      ...defaults,
-      label: 'statements from before the tombstone have ended',
-      database: after,
-      precondition: 'statements',
-    },
-  ]
-}

@@ -28,7 +28,7 @@ export function checkStep(
   const steps = keysOf(before).flatMap((row) => {
     const next = rows.find(({ id }) => id === row['id'])
     return next === undefined
-      ? checkDeletedKey(before, row)
+      ? checkDeletedKey(after, row)
       : checkChangedOperation(operationMoves, row, next)
   })
   return [...steps, ...checkLedgerIsAppendOnly(before, after)]
@@ -74,11 +74,11 @@ const answerOf = ({ response_status, response_headers, response_body }: Row) => 
 ]
 
 /** A key is deleted only after it expired, and its tombstone must name what it created. */
-function checkDeletedKey(before: Database, row: Row): string[] {
+function checkDeletedKey(after: Database, row: Row): string[] {
   const isDeletable = row['status'] === 'completed' && Number(row['expires_at']) < 0
   if (!isDeletable)
     return [`1: a key was deleted that is ${toText(row['status'])} or has not expired`]
-  const hasTombstone = (before['key_tombstones'] ?? []).some(
+  const hasTombstone = (after['key_tombstones'] ?? []).some(
     (tombstone) =>
       tombstone['payment_id'] === row['payment_id'] && tombstone['refund_id'] === row['refund_id'],
   )
