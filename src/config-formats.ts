@@ -4,6 +4,11 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
+export const httpUrl = z.url({
+  protocol: /^https?$/,
+  error: 'must be an http:// or https:// URL',
+})
+
 /** The name in the audit trail for an operator key without a name. */
 const NAMELESS_OPERATOR = 'admin'
 

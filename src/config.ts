@@ -5,6 +5,7 @@ import {
   allOrSome,
   countOperators,
   encryptionKeys,
+  httpUrl,
   nameServers,
   operatorKeys,
   trustedProxies,
@@ -12,7 +13,7 @@ import {
 import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
 import { CONSTANTS, readConstants, type Constants } from './constants.ts'
 import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant-limits.ts'
-import { areKeysComplete, needsAllKeys, providerSettings } from './provider-settings.ts'
+import { providerNames, providerSettings, requireAllKeys } from './provider/adapters.ts'
 import { coversKeys, needsCover, retentionSettings } from './retention-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -21,7 +22,6 @@ const count = z.coerce.number().int().min(1).max(1_000)
 
 /** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
 const DAY_SECONDS = 24 * 60 * 60
 const WEEK_SECONDS = 7 * DAY_SECONDS
@@ -69,6 +69,7 @@ const environmentSchema = z
     ENCRYPTION_KEYS: encryptionKeys.optional(),
     STORE_TIMEOUT_MS: milliseconds.default(5_000),
 
+    PROVIDER: z.enum(providerNames).default('stripe'),
     ...providerSettings,
     MOCK_WEBHOOK_URL: httpUrl.optional(),
     PROVIDER_TIMEOUT_MS: milliseconds.default(8_000),
@@ -123,7 +124,7 @@ const environmentSchema = z
     path: ['CONSOLE'],
     error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
-  .refine(areKeysComplete, needsAllKeys)
+  .superRefine(requireAllKeys)
   .refine(encryptsAnswers, needsEncryption)
   .refine(coversKeys, needsCover)
   .refine((env) => env.DRAIN_DELAY_MS < env.SHUTDOWN_TIMEOUT_MS, {

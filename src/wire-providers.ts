@@ -7,16 +7,19 @@ import {
   recordFirstAccount,
 } from './db/operators/provider-accounts.ts'
 import { type Engine, systemClock } from './engine/engine.ts'
-import type { EventReader } from './http/endpoint.ts'
 import { createResolver, type Resolve } from './names/resolver.ts'
+import { adapters, areSet } from './provider/adapters.ts'
 import { guardAccount } from './provider/guard-account.ts'
 import { CLOCK_TOLERANCE_SECONDS, guardClock } from './provider/guard-clock.ts'
 import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
+import {
+  ProviderSettingsError,
+  type EventReader,
+  type ProviderAdapter,
+} from './provider/provider-adapter.ts'
 import { createProviderClock, type ProviderClock } from './provider/provider-clock.ts'
 import { createProviders, type Providers } from './provider/providers.ts'
-import { createStripeProvider } from './provider/stripe/stripe-provider.ts'
-import { createStripeEventReader } from './provider/stripe/webhooks.ts'
 
 type Base = Pick<Engine, 'store' | 'observe' | 'log'>
 
@@ -38,9 +41,10 @@ export async function wireProviders(config: Config, base: Base): Promise<Provide
       return clock
     },
   })
-  if (!bare.some(({ name }) => name === config.PROVIDER)) {
-    throw new ConfigError(MISSING_KEY[config.PROVIDER])
-  }
+  const missing = adapters.find(
+    ({ name, keys }) => name === config.PROVIDER && !areSet(config, keys),
+  )
+  if (missing !== undefined) throw new ConfigError(missing.missingKeys)
   const open = new Set<string>()
   return createProviders(
     bare.map((provider) =>
@@ -53,11 +57,6 @@ export async function wireProviders(config: Config, base: Base): Promise<Provide
   )
 }
 
-const MISSING_KEY = {
-  stripe: 'STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in',
-  braintree: 'PROVIDER is braintree, but BRAINTREE_MERCHANT_ID is not set',
-}
-
 interface Watchers {
   readonly limited: (provider: string, limit: { readonly reason: string }) => void
   readonly clockOf: (provider: string) => ProviderClock
@@ -68,58 +67,28 @@ export async function wireBareProviders(
   config: Config,
   watchers: Watchers = { limited: () => {}, clockOf: () => createProviderClock() },
 ): Promise<PaymentProvider[]> {
-  return [wireStripe(config, watchers), await wireBraintree(config, watchers)].filter(
-    (provider) => provider !== undefined,
-  )
+  const used = adapters.filter(({ keys }) => areSet(config, keys))
+  return await Promise.all(used.map((adapter) => openProvider(adapter, config, watchers)))
 }
 
-function wireStripe(config: Config, { limited, clockOf }: Watchers): PaymentProvider | undefined {
-  const { STRIPE_SECRET_KEY: secretKey, STRIPE_API_BASE: apiBase } = config
-  if (secretKey === undefined) return undefined
-  return createStripeProvider({
-    secretKey,
-    apiBase,
-    timeoutMs: config.PROVIDER_TIMEOUT_MS,
-    ...(config.PAYMENT_RETURN_URL && { returnUrl: config.PAYMENT_RETURN_URL }),
-    resolve: wireNames(config),
-    clock: clockOf('stripe'),
-    readsPerSecond: config.PROVIDER_READS_PER_SECOND,
-    rateLimited: (limit) => limited('stripe', limit),
-  })
-}
-
-/** Its package is loaded only when it is used, as each process starts faster without it. */
-async function wireBraintree(
+async function openProvider(
+  adapter: ProviderAdapter,
   config: Config,
-  { clockOf }: Watchers,
-): Promise<PaymentProvider | undefined> {
-  const keys = braintreeKeys(config)
-  if (keys === undefined) return undefined
-  if (config.BRAINTREE_MERCHANT_ACCOUNTS === undefined) {
-    throw new ConfigError('BRAINTREE_MERCHANT_ACCOUNTS is not set, such as eur=acme_eur')
+  { limited, clockOf }: Watchers,
+): Promise<PaymentProvider> {
+  const { name } = adapter
+  try {
+    return await adapter.open(config, {
+      timeoutMs: config.PROVIDER_TIMEOUT_MS,
+      returnUrl: config.PAYMENT_RETURN_URL,
+      readsPerSecond: config.PROVIDER_READS_PER_SECOND,
+      resolve: wireNames(config),
+      clock: clockOf(name),
+      limited: (limit) => limited(name, limit),
+    })
+  } catch (error) {
+    throw error instanceof ProviderSettingsError ? new ConfigError(error.message) : error
   }
-  const { createBraintreeProvider } = await import('./provider/braintree/braintree-provider.ts')
-  return createBraintreeProvider({
-    ...keys,
-    environment: config.BRAINTREE_ENVIRONMENT,
-    merchantAccounts: config.BRAINTREE_MERCHANT_ACCOUNTS,
-    sendsKeys: config.BRAINTREE_REQUEST_KEYS,
-    apiBase: config.BRAINTREE_API_BASE,
-    timeoutMs: config.PROVIDER_TIMEOUT_MS,
-    resolve: wireNames(config),
-    clock: clockOf('braintree'),
-  })
-}
-
-function braintreeKeys({
-  BRAINTREE_MERCHANT_ID: merchantId,
-  BRAINTREE_PUBLIC_KEY: publicKey,
-  BRAINTREE_PRIVATE_KEY: privateKey,
-}: Config) {
-  if (merchantId === undefined || publicKey === undefined || privateKey === undefined) {
-    return undefined
-  }
-  return { merchantId, publicKey, privateKey }
 }
 
 function guard(
@@ -181,19 +150,14 @@ function warnUnchecked(log: Logger, provider: string): void {
   log.warn({ provider }, 'the key may not read its account, so the account is not checked')
 }
 
-/** The readers of the events of each provider whose secret is set. */
+/** The readers of the events of each provider whose secrets are set. */
 export async function wireEventReaders(config: Config): Promise<ReadonlyMap<string, EventReader>> {
-  const { STRIPE_WEBHOOK_SECRET: secret } = config
-  const keys = braintreeKeys(config)
-  const readers = new Map<string, EventReader>()
-  if (secret !== undefined) {
-    readers.set('stripe', createStripeEventReader({ secret, now: Date.now }))
-  }
-  if (keys !== undefined) {
-    const { createBraintreeEventReader } = await import('./provider/braintree/webhooks.ts')
-    readers.set('braintree', createBraintreeEventReader({ ...keys, now: Date.now }))
-  }
-  return readers
+  const used = adapters.filter(({ events }) => areSet(config, events.secrets))
+  return new Map(
+    await Promise.all(
+      used.map(async ({ name, events }) => [name, await events.read(config)] as const),
+    ),
+  )
 }
 
 /** One for each purpose, so that no tenant's names delay those of a provider. */

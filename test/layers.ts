@@ -19,7 +19,6 @@ const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
 /** Creates spans for traces. Without an SDK it does nothing. */
 const SPANS = 'src/tracing/spans.ts'
-const PROVIDER_SETTINGS = 'src/provider-settings.ts'
 const STACK_SETTINGS = 'src/start/stack-settings.ts'
 const WIRING = 'src/wiring.ts'
 /** The providers, and nothing else. */
@@ -28,9 +27,11 @@ const WIRE_PROVIDERS = 'src/wire-providers.ts'
 const PORT = 'src/provider/payment-provider.ts'
 /** Which of them a process has, by name. */
 const PROVIDERS = 'src/provider/providers.ts'
-/** What a provider promises and can do, as data; `declared.ts` has that of the joined ones. */
+/** What a provider promises and can do, as data. */
 const CAPABILITIES = 'src/provider/capabilities.ts'
-const DECLARED = 'src/provider/declared.ts'
+/** What joins a provider, and the list of those that are joined. */
+const ADAPTER = 'src/provider/provider-adapter.ts'
+const ADAPTERS = 'src/provider/adapters.ts'
 
 // prettier-ignore
 export const layers: readonly Layer[] = [
@@ -40,8 +41,8 @@ export const layers: readonly Layer[] = [
     packages: ['drizzle-orm', 'pg-connection-string', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/names/',              mayImport: ['src/names/'],
     packages: ['node:'] },
-  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/'],
-    packages: ['stripe', 'braintree', 'cockatiel', 'node:'] },
+  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/', CONFIG_FORMATS],
+    packages: ['stripe', 'braintree', 'cockatiel', 'zod', 'node:'] },
   { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['redis', 'pino', 'node:'] },
   { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, PROVIDERS, CAPABILITIES, SPANS, CONFIG],
@@ -52,7 +53,7 @@ export const layers: readonly Layer[] = [
     packages: [] },
   { files: 'src/operations/*/phases.ts', mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: [] },
-  { files: 'src/operations/*/endpoint.ts', mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/', DECLARED],
+  { files: 'src/operations/*/endpoint.ts', mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/', ADAPTERS],
     packages: ['zod', 'node:'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
@@ -62,7 +63,7 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CAPABILITIES, DECLARED, SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'yaml', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
@@ -70,15 +71,15 @@ export const layers: readonly Layer[] = [
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: WIRE_PROVIDERS,            mayImport: ['src/http/endpoint.ts', 'src/engine/', 'src/db/', 'src/provider/', 'src/names/', CONFIG],
+  { files: WIRE_PROVIDERS,            mayImport: ['src/engine/', 'src/db/', 'src/provider/', 'src/names/', CONFIG],
     packages: ['pino', 'node:'] },
   { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', WIRE_PROVIDERS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, WIRE_PROVIDERS, WIRING, STACK_SETTINGS, CONFIG],
+  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, ADAPTERS, WIRE_PROVIDERS, WIRING, STACK_SETTINGS, CONFIG],
     packages: ['node:'] },
-  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', DECLARED, WIRING, STACK_SETTINGS, CONFIG],
+  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', ADAPTERS, WIRING, STACK_SETTINGS, CONFIG],
     packages: ['node:'] },
   { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/engine/engine.ts', 'src/db/', WIRING, STACK_SETTINGS, CONFIG, LOG],
     packages: ['cli-progress', 'zod', 'node:'] },
@@ -91,11 +92,9 @@ export const layers: readonly Layer[] = [
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
   { files: CONSTANTS,                 mayImport: [], packages: [] },
-  { files: CONFIG,                    mayImport: [CONSTANTS, CONFIG_FORMATS, ANSWER_SETTINGS, PROVIDER_SETTINGS, RETENTION_SETTINGS, 'src/domain/tenants/tenant-limits.ts'],
+  { files: CONFIG,                    mayImport: [CONSTANTS, CONFIG_FORMATS, ANSWER_SETTINGS, RETENTION_SETTINGS, ADAPTERS, 'src/domain/tenants/tenant-limits.ts'],
     packages: ['zod'] },
   { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
-    packages: ['zod'] },
-  { files: PROVIDER_SETTINGS,         mayImport: ['src/domain/payments/currency.ts'],
     packages: ['zod'] },
   { files: RETENTION_SETTINGS,        mayImport: ['src/domain/idempotency/retention.ts'],
     packages: ['zod'] },

@@ -124,14 +124,12 @@ describe('imports between layers', () => {
     expect(strangers.map(({ path }) => path)).toEqual([])
   })
 
-  test('only wire-providers.ts joins the providers with the rest', () => {
-    const joining = sources.filter(
-      ({ path, imports }) =>
-        !path.startsWith('src/provider/') &&
-        imports.some(({ of }) => of === 'src/provider/stripe/stripe-provider.ts'),
+  test('only its adapter.ts joins a provider with the rest', () => {
+    const joining = sources.filter(({ imports }) =>
+      imports.some(({ of }) => of === 'src/provider/stripe/stripe-provider.ts'),
     )
 
-    expect(joining.map(({ path }) => path)).toEqual(['src/wire-providers.ts'])
+    expect(joining.map(({ path }) => path)).toEqual(['src/provider/stripe/adapter.ts'])
   })
 
   test('only processes read the settings; everyone else is handed them', () => {

@@ -26,7 +26,7 @@ import {
 } from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
-import { capabilitiesOf } from '../../src/provider/declared.ts'
+import { capabilitiesOf } from '../../src/provider/adapters.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement } from '../plans.ts'
 

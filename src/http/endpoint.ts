@@ -9,10 +9,10 @@ import type { FindKey, Reserve } from '../db/idempotency/intents.ts'
 import { withinMs } from '../db/connection/store-errors.ts'
 import type { Overview } from '../db/operators/overview.ts'
 import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
-import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
 import type { Route } from '../domain/payments/routing.ts'
 import type { Capabilities } from '../provider/capabilities.ts'
+import type { EventReader } from '../provider/provider-adapter.ts'
 import type { Answer } from './responses/answer.ts'
 import type { Places } from './limits/concurrency.ts'
 import type { InvalidKeysLimit } from './limits/invalid-keys.ts'
@@ -34,15 +34,6 @@ export interface ApiLimits {
   readonly storedKeys: KeysLimit
   readonly storeBreaker: StoreBreaker
 }
-
-/**
- * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError for
- * anything else, at once or as a rejection.
- */
-export type EventReader = (
-  body: Uint8Array,
-  signature: string | undefined,
-) => ProviderEvent | Promise<ProviderEvent>
 
 /** The parts of the service that endpoints use. */
 export interface ApiParts {

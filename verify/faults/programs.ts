@@ -35,16 +35,19 @@ const ENTRY_ALIASES = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 const REQUIRE = `const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)`
 
 /**
- * A program that loads the imports of the script, reports standby and runs the script on request.
+ * A program that loads the imports of the script and what the script loads on demand, reports standby and
+ * runs the script on request.
  */
-export function standbyOf(script: string): string {
-  return `${STANDBY_NAMESPACE}:${script}`
+export function standbyOf(script: string, onDemand: readonly string[] = []): string {
+  return `${STANDBY_NAMESPACE}:${[script, ...onDemand].join('+')}`
 }
+
+const STRIPE = ['src/provider/stripe/stripe-provider.ts', 'src/provider/stripe/webhooks.ts']
 
 /** The programs of the fault suite, by role. */
 export const PROGRAMS_UNDER_TEST = {
-  api: standbyOf('src/start/api.ts'),
-  worker: standbyOf('workers/main.ts'),
+  api: standbyOf('src/start/api.ts', STRIPE),
+  worker: standbyOf('workers/main.ts', STRIPE),
   'mock-provider': 'dev/stripe-stand-in/main.ts',
   'braintree-stand-in': 'dev/braintree-stand-in/main.ts',
 }
@@ -84,13 +87,14 @@ function productAt({ root, changes }: ProgramsOptions): Plugin {
   return {
     name: 'product',
     setup(builder) {
-      builder.onResolve({ filter: new RegExp(`^${STANDBY_NAMESPACE}:`) }, ({ path }) => ({
-        path: join(root, path.slice(STANDBY_NAMESPACE.length + 1)),
-        namespace: STANDBY_NAMESPACE,
-      }))
-      builder.onLoad({ filter: /.*/, namespace: STANDBY_NAMESPACE }, async ({ path }) => ({
-        contents: standBy(path, await read(path)),
-        resolveDir: dirname(path),
+      builder.onResolve({ filter: new RegExp(`^${STANDBY_NAMESPACE}:`) }, ({ path }) => {
+        const files = path.slice(STANDBY_NAMESPACE.length + 1).split('+')
+        const [script = '', ...onDemand] = files.map((file) => join(root, file))
+        return { path: script, namespace: STANDBY_NAMESPACE, pluginData: onDemand }
+      })
+      builder.onLoad({ filter: /.*/, namespace: STANDBY_NAMESPACE }, async (loaded) => ({
+        contents: standBy(loaded.path, await read(loaded.path), loaded.pluginData as string[]),
+        resolveDir: dirname(loaded.path),
         loader: 'ts',
       }))
       builder.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
@@ -103,10 +107,10 @@ function productAt({ root, changes }: ProgramsOptions): Plugin {
   }
 }
 
-function standBy(script: string, text: string): string {
+function standBy(script: string, text: string, onDemand: readonly string[]): string {
   const imported = [...text.matchAll(VALUE_IMPORT)].map(([, name]) => name)
   return [
-    ...imported.map((name) => `import '${name}'`),
+    ...[...imported, ...onDemand].map((name) => `import '${name}'`),
     `import { standBy } from ${JSON.stringify(STAND_BY)}`,
     `standBy(() => import(${JSON.stringify(script)}))`,
   ].join('\n')

@@ -42,7 +42,7 @@ import {
 } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { presentPhaseRun } from '../resources/payments.ts'
-import { providerNames } from '../../provider/declared.ts'
+import { providerNames } from '../../provider/adapters.ts'
 import type { Transaction } from '../../db/connection/client.ts'
 import { StaleResourceError } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

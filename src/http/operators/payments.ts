@@ -52,7 +52,7 @@ import {
   type Filter,
 } from '../requests/list-query.ts'
 import { showJson, presentPage } from '../responses/answer.ts'
-import { providerNames } from '../../provider/declared.ts'
+import { providerNames } from '../../provider/adapters.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'

@@ -1,6 +1,6 @@
 // GET /admin/providers: the providers, and what each promises.
 import { keyWindowSeconds, settleSeconds } from '../../provider/capabilities.ts'
-import { providerNames } from '../../provider/declared.ts'
+import { providerNames } from '../../provider/adapters.ts'
 import type { AdminEndpoint, ApiParts } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'

@@ -29,7 +29,7 @@ import { showPage, presentPage, showJson, jsonType } from '../responses/answer.t
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { textField, optionalField } from '../requests/body-fields.ts'
 import { adminCommand } from './admin-commands.ts'
-import { providerNames } from '../../provider/declared.ts'
+import { providerNames } from '../../provider/adapters.ts'
 import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { AMOUNT_MAX_MINOR, REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
 import { amountMaxMinor, currencies, decimalsOf } from '../../domain/payments/currency.ts'
-import { capabilitiesOf } from '../../provider/declared.ts'
+import { adapters, capabilitiesOf } from '../../provider/adapters.ts'
 
 /**
  * Stripe accepts 50. Five are reserved for our own ids, by which we find our resources at Stripe.
@@ -90,7 +90,13 @@ const maxima = new Map(
 
 const UNIT = `In the smallest unit of the currency, as at Stripe, whichever provider charges it: with two decimals, without any in ${codesOf(0)}, and with three in ${codesOf(3)}. See docs/currencies.md.`
 
-const STEPS = `At Stripe, in some currencies it must be a multiple: ${list(amounts.steps)}; at Braintree: ${list(capabilitiesOf('braintree').amounts.steps)}.`
+const STEPS = `${adapters
+  .filter(({ capabilities }) => capabilities.amounts.steps.size > 0)
+  .map(({ title, capabilities }, index) => {
+    const what = index === 0 ? ', in some currencies it must be a multiple' : ''
+    return `${index === 0 ? 'At' : 'at'} ${title}${what}: ${list(capabilities.amounts.steps)}`
+  })
+  .join('; ')}.`
 
 const MAXIMA = `The largest amount is ${amountMaxMinor('usd')}; in ${list(maxima)}.`
 

@@ -16,7 +16,7 @@ const contentTypes = {
   json: new RegExp(`^application/json${UTF_8}`, 'i'),
   form: new RegExp(`^application/x-www-form-urlencoded${UTF_8}`, 'i'),
 }
-export type ContentType = keyof typeof contentTypes
+type ContentType = keyof typeof contentTypes
 
 interface BodyOptions {
   readonly maxBytes?: number

@@ -13,7 +13,7 @@ import { validateBody } from '../../http/requests/validate-body.ts'
 import { createPayment } from './phases.ts'
 import { z } from 'zod'
 import { isCurrency } from '../../domain/payments/currency.ts'
-import { providerNames } from '../../provider/declared.ts'
+import { providerNames } from '../../provider/adapters.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/resources/payment.ts'
 import {
   optionalField,

@@ -2,6 +2,7 @@
 // the secret of its webhooks.
 import { ConfigError, type Config } from '../../config.ts'
 import { failure, ok, warning, type Check } from '../../domain/deployment/database-checks.ts'
+import { adapters } from '../../provider/adapters.ts'
 import type { PaymentProvider } from '../../provider/payment-provider.ts'
 import { wireBareProviders } from '../../wire-providers.ts'
 
@@ -16,7 +17,8 @@ export async function checkProviders(config: Config): Promise<Check[]> {
   try {
     const providers = await wireBareProviders(config)
     if (!providers.some(({ name }) => name === config.PROVIDER)) {
-      return [failure('provider', `${KEYS[config.PROVIDER]} is not set`, ADVICE)]
+      const [key] = adapters.find(({ name }) => name === config.PROVIDER)?.keys ?? []
+      return [failure('provider', `${key} is not set`, ADVICE)]
     }
     const checks = await Promise.all(providers.map(checkProvider))
     return checks.flatMap((own, index) =>
@@ -31,8 +33,9 @@ export async function checkProviders(config: Config): Promise<Check[]> {
   }
 }
 
-const KEYS = { stripe: 'STRIPE_SECRET_KEY', braintree: 'BRAINTREE_MERCHANT_ID' }
 const ADVICE = 'Set the keys of the provider for the workers. A worker for webhooks needs none.'
+
+const API_BASES = adapters.map(({ apiBase }) => apiBase).join(' or ')
 
 async function checkProvider(provider: PaymentProvider): Promise<Check[]> {
   const times: number[] = []
@@ -50,7 +53,7 @@ async function checkProvider(provider: PaymentProvider): Promise<Check[]> {
       failure(
         'provider',
         reason,
-        'Check the keys of the provider, STRIPE_API_BASE or BRAINTREE_API_BASE, DNS_SERVERS and the network of the workers.',
+        `Check the keys of the provider, ${API_BASES}, DNS_SERVERS and the network of the workers.`,
       ),
     ]
   }

@@ -4,7 +4,7 @@ import { takesCurrency } from '../../domain/payments/amount-rules.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import type { Route } from '../../domain/payments/routing.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { capabilitiesOf, providerNames } from '../../provider/declared.ts'
+import { capabilitiesOf, providerNames } from '../../provider/adapters.ts'
 import { readTenantId, UsageError, type Given } from './arguments.ts'
 import { change, refuse, type Command } from './commands.ts'
 

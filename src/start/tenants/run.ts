@@ -45,8 +45,8 @@ policy <tenant> --references <required|optional>
 providers <tenant> [<provider>[:<currency>,...]]...
                                      Shows the providers of a tenant's new payments,
                                      or sets them, in their order. A provider with
-                                     currencies takes these alone; braintree needs
-                                     them. default: the provider of the service.
+                                     currencies takes these alone; some need them.
+                                     default: the provider of the service.
 keys <tenant>                        Lists the API keys of a tenant.
 add-key <tenant> [--scopes <list>]   Creates another API key.
 rotate-key <key> [--grace-hours <N>] Creates a new API key with the same scopes. The

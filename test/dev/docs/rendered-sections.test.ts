@@ -103,7 +103,7 @@ test('the layers have a row for each layer and each confined package', () => {
     ...confined.map(([name]) => name),
   ])
   expect(renderLayers()).toContain(
-    '\n| `src/operations/*/endpoint.ts` | `./`, `src/http/`, `src/db/`, `src/domain/`, `src/provider/declared.ts` |\n',
+    '\n| `src/operations/*/endpoint.ts` | `./`, `src/http/`, `src/db/`, `src/domain/`, `src/provider/adapters.ts` |\n',
   )
 })
 
