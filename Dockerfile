@@ -24,6 +24,7 @@ COPY cli cli
 COPY client client
 COPY console console
 COPY drizzle drizzle
+COPY extras extras
 COPY mcp mcp
 COPY src src
 COPY workers workers

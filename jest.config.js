@@ -11,9 +11,13 @@ const SYSTEM = '.system.test.ts'
 
 /** By TESTS: what `npm test` runs, what `npm run test:all` runs, and what it has besides. */
 const PATTERNS = {
-  npm: { testMatch: ['<rootDir>/test/**/*.test.ts'], testPathIgnorePatterns: [`\\${SYSTEM}$`] },
-  all: { testMatch: ['<rootDir>/test/**/*.test.ts'] },
-  system: { testMatch: [`<rootDir>/test/**/*${SYSTEM}`] },
+  npm: { testMatch: testsNamed('.test.ts'), testPathIgnorePatterns: [`\\${SYSTEM}$`] },
+  all: { testMatch: testsNamed('.test.ts') },
+  system: { testMatch: testsNamed(SYSTEM) },
+}
+
+function testsNamed(end) {
+  return ['test', 'extras/*/test'].map((folder) => `<rootDir>/${folder}/**/*${end}`)
 }
 
 export default {

@@ -5,7 +5,9 @@ import type { KnipConfig } from 'knip'
 const config: KnipConfig = ({ production = false }) => ({
   entry: [
     'src/start/{api,dashboard,doctor,env-file,migrate,reconcile,rotate-encryption,tenants}.ts!',
-    '{src/openapi,workers,dev,verify,bench,cli,mcp}/**/main.ts!',
+    '{src/openapi,workers,dev,extras,verify,bench,cli,mcp}/**/main.ts!',
+    'extras/*/verify/*.ts!',
+    'extras/*/test/{fixture,canary}.ts',
     'bench/**/*-main.ts!',
     'dependencies/{audit,sbom}.ts!',
     'client/{index,errors}.ts!',
@@ -19,9 +21,10 @@ const config: KnipConfig = ({ production = false }) => ({
     'test/runner/{jest-globals,run-file}.ts',
   ],
   project: [
-    '{src,workers,dev,verify,bench,client,cli,mcp,dependencies,console}/**/*.{ts,js}!',
+    '{src,workers,dev,extras,verify,bench,client,cli,mcp,dependencies,console}/**/*.{ts,js}!',
     '!verify/statements/**!',
-    'test/**/*.{ts,js}',
+    '!extras/*/test/**!',
+    '{test,extras/*/test}/**/*.{ts,js}',
   ],
   // Generated from the OpenAPI documents.
   ignore: ['client/{schema,operators-schema}.ts'],

@@ -137,6 +137,9 @@ export type Config = z.infer<typeof environmentSchema> & Constants
 /** The schema of each variable, for the generated page of settings. */
 export const configShape = environmentSchema.shape
 
+/** The settings of the providers. */
+export const providerVariables = Object.keys(providerSettings)
+
 /** Every setting, for the tests of the pages and files that name them. */
 export const configVariables = Object.keys(environmentSchema.shape).filter(
   (name) => !(name in otelVariables),

@@ -8,7 +8,7 @@ import {
 } from './db/operators/provider-accounts.ts'
 import { type Engine, systemClock } from './engine/engine.ts'
 import { createResolver, type Resolve } from './names/resolver.ts'
-import { adapters, areSet } from './provider/adapters.ts'
+import { adapters, areSet, eventSources } from './provider/adapters.ts'
 import { guardAccount } from './provider/guard-account.ts'
 import { CLOCK_TOLERANCE_SECONDS, guardClock } from './provider/guard-clock.ts'
 import { guardProvider } from './provider/guard-provider.ts'
@@ -152,10 +152,10 @@ function warnUnchecked(log: Logger, provider: string): void {
 
 /** The readers of the events of each provider whose secrets are set. */
 export async function wireEventReaders(config: Config): Promise<ReadonlyMap<string, EventReader>> {
-  const used = adapters.filter(({ events }) => areSet(config, events.secrets))
+  const used = eventSources.filter(({ secrets }) => areSet(config, secrets))
   return new Map(
     await Promise.all(
-      used.map(async ({ name, events }) => [name, await events.read(config)] as const),
+      used.map(async (source) => [source.name, await source.read(config)] as const),
     ),
   )
 }

@@ -8,7 +8,7 @@ import { aroundCall, stripeOf } from './support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from './support/engine.ts'
 import { arrowsOf } from '../dev/docs/phase-tables.ts'
 
-const OTHER = 'braintree'
+const OTHER = 'other'
 
 describe('the state diagram of payment.create', () => {
   let t: TestEngine

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { inspect, parseEnv } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
+import { readSettingsExamples } from '../dev/docs/documents.ts'
 import { ConfigError, configVariables, readConfig } from '../src/config.ts'
 
 /** The error message of reading the settings. */
@@ -19,7 +20,7 @@ const textOf = (value: unknown): string =>
   Array.isArray(value) ? value.join(',') : JSON.stringify(value ?? '').replaceAll('"', '')
 
 describe('.env.example', () => {
-  const text = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
+  const text = readSettingsExamples()
   const documented = parseEnv(text)
   const defaults: Readonly<Record<string, unknown>> = readConfig({})
 
@@ -274,11 +275,12 @@ describe('readConfig', () => {
 
   test('no message asks for a setting that is none', () => {
     const root = new URL('..', import.meta.url)
-    const asked = globSync('{src,workers,cli,mcp,dev}/**/*.ts', { cwd: root.pathname }).flatMap(
-      (file) =>
-        [...readFileSync(new URL(file, root), 'utf8').matchAll(/\bset ([A-Z]+_[A-Z_]+)=/g)].map(
-          ([, name]) => name,
-        ),
+    const asked = globSync('{src,workers,extras,cli,mcp,dev}/**/*.ts', {
+      cwd: root.pathname,
+    }).flatMap((file) =>
+      [...readFileSync(new URL(file, root), 'utf8').matchAll(/\bset ([A-Z]+_[A-Z_]+)=/g)].map(
+        ([, name]) => name,
+      ),
     )
 
     expect(asked).toContain('DATABASE_MAY_LOSE_COMMITS')

@@ -4,7 +4,10 @@
 export interface Layer {
   /** The prefix of the paths of its files. `*` stands for the name of one folder. */
   readonly files: string
-  /** The prefixes of the paths that they may import. `./` is the folder of the importing file. */
+  /**
+   * The prefixes of the paths that they may import. `./` is the folder of the importing file, `*` the
+   * name that it stands for in the path of that file.
+   */
   readonly mayImport: readonly string[]
   /** The packages that they may import. `node:` stands for all modules of Node. */
   readonly packages: readonly string[]
@@ -32,6 +35,8 @@ const CAPABILITIES = 'src/provider/capabilities.ts'
 /** What joins a provider, and the list of those that are joined. */
 const ADAPTER = 'src/provider/provider-adapter.ts'
 const ADAPTERS = 'src/provider/adapters.ts'
+/** The list of the extras. */
+const EXTRAS = 'extras/index.ts'
 
 // prettier-ignore
 export const layers: readonly Layer[] = [
@@ -41,8 +46,10 @@ export const layers: readonly Layer[] = [
     packages: ['drizzle-orm', 'pg-connection-string', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/names/',              mayImport: ['src/names/'],
     packages: ['node:'] },
+  { files: ADAPTERS,                  mayImport: ['src/provider/', EXTRAS],
+    packages: ['zod'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/', CONFIG_FORMATS],
-    packages: ['stripe', 'braintree', 'cockatiel', 'zod', 'node:'] },
+    packages: ['stripe', 'cockatiel', 'zod', 'node:'] },
   { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['redis', 'pino', 'node:'] },
   { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, PROVIDERS, CAPABILITIES, SPANS, CONFIG],
@@ -106,10 +113,16 @@ export const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/', 'dev/stand-in/'],
     packages: ['express', 'zod', 'canonicalize', 'pino', 'stripe', 'node:'] },
-  { files: 'dev/braintree-stand-in/main.ts', mayImport: ['dev/braintree-stand-in/', PROCESS],
+  { files: EXTRAS,                    mayImport: ['extras/', ADAPTER],
+    packages: [] },
+  { files: 'extras/*/stand-in/main.ts', mayImport: ['extras/*/stand-in/', PROCESS],
     packages: ['pino', 'node:'] },
-  { files: 'dev/braintree-stand-in/', mayImport: ['dev/braintree-stand-in/', 'dev/stand-in/'],
-    packages: ['express', 'zod', 'fast-xml-parser', 'pino', 'node:'] },
+  { files: 'extras/*/stand-in/',      mayImport: ['extras/*/stand-in/', 'dev/stand-in/'],
+    packages: ['express', 'zod', 'pino', 'node:'] },
+  { files: 'extras/*/verify/',        mayImport: ['extras/*/', 'verify/'],
+    packages: ['node:'] },
+  { files: 'extras/*/',               mayImport: ['extras/*/', 'src/provider/', 'src/names/', 'src/domain/', CONFIG_FORMATS],
+    packages: ['zod', 'node:'] },
   { files: 'dev/stand-in/',           mayImport: ['dev/stand-in/'],
     packages: ['express', 'zod', 'node:'] },
   { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
@@ -139,19 +152,11 @@ export const layers: readonly Layer[] = [
 /** Packages, and the only places that may import them. */
 export const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/', 'dev/stripe-stand-in/']],
-  ['braintree', ['src/provider/']],
-  ['fast-xml-parser', ['dev/braintree-stand-in/']],
   ['@modelcontextprotocol/sdk', ['mcp/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
   [
     'express',
-    [
-      'src/http/',
-      'dev/break-it/',
-      'dev/stripe-stand-in/',
-      'dev/braintree-stand-in/',
-      'dev/stand-in/',
-    ],
+    ['src/http/', 'dev/break-it/', 'dev/stripe-stand-in/', 'dev/stand-in/', 'extras/*/stand-in/'],
   ],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
@@ -162,16 +167,24 @@ export const confined: [string, readonly string[]][] = [
   ['@opentelemetry/sdk-node', ['src/tracing/']],
 ]
 
+const patternOf = (files: string) =>
+  new RegExp(`^${files.replaceAll('.', '\\.').replaceAll('*', '([^/]+)')}`)
+
 /** Returns the layer of a file: the first one that its path begins with. */
 export function layerOf(path: string): Layer | undefined {
-  return layers.find(({ files }) => {
-    const patterns = files.split('*').map((part) => part.replaceAll('.', '\\.'))
-    return new RegExp(`^${patterns.join('[^/]+')}`).test(path)
-  })
+  return layers.find(({ files }) => patternOf(files).test(path))
 }
 
 /** Whether a file of the layer may import a file of the project. */
-export function mayImportFile({ mayImport }: Layer, importer: string, imported: string): boolean {
+export function mayImportFile(layer: Layer, importer: string, imported: string): boolean {
   const folder = importer.slice(0, importer.lastIndexOf('/') + 1)
-  return mayImport.some((beginning) => imported.startsWith(beginning.replace(/^\.\//, folder)))
+  const [, name = ''] = patternOf(layer.files).exec(importer) ?? []
+  return layer.mayImport.some((beginning) =>
+    imported.startsWith(beginning.replace(/^\.\//, folder).replace('*', name)),
+  )
+}
+
+/** Whether a path begins with one of these, in which `*` stands for the name of one folder. */
+export function isIn(places: readonly string[], path: string): boolean {
+  return places.some((place) => patternOf(place).test(path))
 }

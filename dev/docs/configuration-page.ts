@@ -1,4 +1,4 @@
-// Renders docs/configuration.md from the comments of .env.example and the schema of the settings.
+// Renders docs/configuration.md from the comments of .env.example, of the project and of each extra, and the schema of the settings.
 // The page therefore agrees with the code.
 import { z } from 'zod'
 import { renderDatabaseUrlSection } from './database-url-section.ts'
@@ -8,7 +8,8 @@ const INTRODUCTION = `# Configuration
 Every setting is an environment variable. The npm scripts also read \`.env\`; variables of the
 environment take precedence over it. An empty value counts as unset. A process with an invalid
 value exits at its start and names the variable, but not the value. \`npm run docs\`
-generates this page from [.env.example](../.env.example) and \`src/config.ts\`. What no operator
+generates this page from [.env.example](../.env.example), those of the [extras](../extras/README.md), and
+\`src/config.ts\`. What no operator
 has to choose, such as the length of a lease, is in [src/constants.ts](../src/constants.ts), each value
 with its reason.
 `

@@ -1,6 +1,6 @@
 // The documents that are derived from code, as a whole or in sections. Writes them, or tells which of them
 // the code would write differently.
-import { readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
 import { renderFlavours, renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
 import { renderConfigurationPage, type Settings } from './configuration-page.ts'
 import { renderCurrencies } from './currencies-table.ts'
@@ -134,6 +134,12 @@ function findPages(root: URL, folder = ''): string[] {
 }
 
 function renderConfiguration(settings: Settings): string {
-  const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
-  return renderConfigurationPage(example, settings)
+  return renderConfigurationPage(readSettingsExamples(), settings)
+}
+
+/** .env.example, followed by those of the extras. */
+export function readSettingsExamples(): string {
+  const root = new URL('../../', import.meta.url)
+  const files = ['.env.example', ...globSync('extras/*/.env.example', { cwd: root }).toSorted()]
+  return files.map((file) => readFileSync(new URL(file, root), 'utf8')).join('\n')
 }

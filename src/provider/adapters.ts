@@ -1,11 +1,12 @@
-// The providers that the service knows. All that concerns each of them takes them from this list.
+// The providers that the service knows. All that concerns each of them takes them from this list. It is the
+// only file of the core that knows an extra.
 import type { z } from 'zod'
+import { providers as extraProviders } from '../../extras/index.ts'
 import { UNDECLARED, type Capabilities } from './capabilities.ts'
-import { braintree } from './braintree/adapter.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
 import { stripe, type stripeSettings } from './stripe/adapter.ts'
 
-export const adapters: readonly ProviderAdapter[] = [stripe, braintree]
+export const adapters: readonly ProviderAdapter[] = [stripe, ...extraProviders]
 
 export const providerNames = adapters.map(({ name }) => name)
 
@@ -13,6 +14,13 @@ export const providerNames = adapters.map(({ name }) => name)
 export const providerSettings = Object.fromEntries(
   adapters.flatMap(({ settings }) => Object.entries(settings)),
 ) as typeof stripeSettings
+
+/** How their events are received. */
+export const eventSources = adapters.flatMap(({ name, title, events }) =>
+  events === undefined ? [] : { name, title, ...events },
+)
+
+export type EventSource = (typeof eventSources)[number]
 
 type Settings = Readonly<Record<string, unknown>>
 

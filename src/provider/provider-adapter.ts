@@ -68,7 +68,8 @@ interface Declaration<Settings, Opened, Verified> {
    * @throws ProviderSettingsError when a setting is missing that only it needs.
    */
   open(settings: Opened, parts: ProviderParts): Promise<PaymentProvider>
-  readonly events: {
+  /** Undefined for a provider that sends none. */
+  readonly events?: {
     /** The settings without which its events cannot be verified. */
     readonly secrets: Names<string>
     readonly route: EventsRoute
@@ -104,7 +105,7 @@ export function defineProvider<
   declaration: Declaration<Values<Shape>, With<Shape, Key>, With<Shape, Secret>> & {
     readonly settings: Shape
     readonly keys: Names<Key>
-    readonly events: { readonly secrets: Names<Secret> }
+    readonly events?: { readonly secrets: Names<Secret> }
   },
 ): ProviderAdapter {
   return declaration

@@ -130,15 +130,6 @@ describe('secrets', () => {
   })
 })
 
-test('the keys of Braintree are optional, and known to the processes that need them', () => {
-  const holders = services.flatMap(([name]) =>
-    environmentOf(name)['BRAINTREE_PRIVATE_KEY'] === undefined ? [] : name,
-  )
-
-  expect(holders).toEqual(['worker', 'api', 'reconcile'])
-  expect(environmentOf('worker')['BRAINTREE_PRIVATE_KEY']).toBe('')
-})
-
 test('starts only processes of the service: no database and no stand-in', () => {
   expect(services.map(([name, { profiles = [] }]) => [name, ...profiles])).toEqual([
     ['migrate'],

@@ -134,13 +134,21 @@ describe('.dockerignore', () => {
     .filter((line) => line !== '' && !line.startsWith('#'))
 
   test('includes exactly the copied paths', () => {
-    const [everything, ...exceptions] = lines
+    const exceptions = lines.filter((line) => line.startsWith('!'))
 
-    expect(everything).toBe('*')
+    expect(lines[0]).toBe('*')
     expect(exceptions.toSorted()).toEqual(
       [...new Set([...copiedPaths('stripe-stand-in'), 'package-lock.json'])]
         .map((path) => `!${path}`)
         .toSorted(),
     )
+  })
+
+  test('leaves out what only proves the extras', () => {
+    expect(lines.slice(1).filter((line) => !line.startsWith('!'))).toEqual([
+      'extras/*/stand-in',
+      'extras/*/test',
+      'extras/*/verify',
+    ])
   })
 })

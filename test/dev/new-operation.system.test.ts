@@ -14,6 +14,7 @@ const COPIED = [
   'src',
   'dev',
   'workers',
+  'extras',
   'test',
   'client',
   'drizzle',

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals'
 import { hasTest, namedTests, readPage, type NamedTest } from '../support/named-tests.ts'
 
 const list = readPage('test/docs/api-promises.md')
-const quotes = [...list.matchAll(/^\| (.+?) \| (?:`test\/|no promise)/gm)].map(
+const quotes = [...list.matchAll(/^\| (.+?) \| (?:`(?:test|extras)\/|no promise)/gm)].map(
   ([, quote = '']) => quote,
 )
 

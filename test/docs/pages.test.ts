@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { configVariables } from '../../src/config.ts'
-import { readPage } from '../support/named-tests.ts'
+import { isOfDeletedExtra, readPage } from '../support/named-tests.ts'
 
 const root = new URL('../../', import.meta.url)
 
@@ -12,9 +12,11 @@ const pages = [
   'README.md',
   'ARCHITECTURE.md',
   'CHANGELOG.md',
-  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => `docs/${file.replaceAll('\\', '/')}`),
+  ...['docs', 'extras'].flatMap((folder) =>
+    readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
+  ),
 ]
 
 /** The files that the reader of docs/fork-this.md creates. */
@@ -36,7 +38,8 @@ const migrations = new Set(
     .map((file) => file.slice(0, -'.sql'.length)),
 )
 
-const exists = (path: string) => existsSync(new URL(path, root))
+/** A fork without an extra need not change each page that names it. */
+const exists = (path: string) => existsSync(new URL(path, root)) || isOfDeletedExtra(path)
 
 function matchesOf(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map(([, first = '']) => first))]
@@ -93,7 +96,7 @@ const constants = readdirSync(new URL('src/', root), { recursive: true, encoding
 
 const LINK = /\]\((?!https?:)([^)\s]+)\)/g
 const FILE =
-  /`((?:src|workers|dev|verify|bench|client|cli|deploy|docs|drizzle|test)\/[\w/.-]*\w(?:\/|\.\w+))`/g
+  /`((?:src|workers|extras|dev|verify|bench|client|cli|deploy|docs|drizzle|test)\/[\w/.-]*\w(?:\/|\.\w+))`/g
 const SETTING = /`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g
 const MIGRATION = /`(\d{4}_[a-z_]+)`/g
 const SCRIPT = /npm run (?:-s )?([\w:-]+)/g
@@ -106,7 +109,10 @@ test('the pages link to files that exist, and to sections that they have', () =>
   const isThere = (link: string, page: string) => {
     const [path = '', section] = link.split('#')
     const target = path === '' ? page : join(dirname(page), path)
-    return exists(target) && (!section || anchorsOf(readPage(target)).includes(section))
+    return (
+      exists(target) &&
+      (!section || isOfDeletedExtra(target) || anchorsOf(readPage(target)).includes(section))
+    )
   }
 
   expect(

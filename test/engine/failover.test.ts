@@ -1,5 +1,5 @@
 // Tests that a payment moves to its other provider only when it is proved that the first one executed
-// nothing, with the stand-ins of both.
+// nothing. The other one is a second stand-in of Stripe.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
@@ -10,19 +10,15 @@ import { createProviders } from '../../src/provider/providers.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
-import {
-  adapterFor,
-  startStandIn,
-  type RunningStandIn,
-} from '../provider/braintree/adapter-calls.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { stripeOf } from '../support/engine-doubles.ts'
 
 let t: TestEngine
-let other: RunningStandIn
+let other: RunningProvider
 
 beforeAll(async () => {
-  const [started, standIn] = await Promise.all([startTestEngine(), startStandIn()])
+  const [started, standIn] = await Promise.all([startTestEngine(), startProvider()])
   other = standIn
   t = { ...started, engine: withBoth(started, stripeOf(started.engine)) }
 })
@@ -38,10 +34,18 @@ afterAll(async () => {
 })
 
 function withBoth({ engine }: TestEngine, first: ReturnType<typeof stripeOf>) {
-  return { ...engine, providers: createProviders([first, adapterFor(other.url)]) }
+  return { ...engine, providers: createProviders([first, adapterOfOther()]) }
 }
 
-const FALLBACK = { provider: 'braintree', payment_method: 'fake-valid-nonce' }
+const adapterOfOther = () => ({ ...stripeAt(other.url), name: 'other' })
+
+const stripeAt = (apiBase: string) =>
+  createStripeProvider({ secretKey: 'sk_test_mock', apiBase, timeoutMs: PATIENCE_MS })
+
+/** Longer than a normal answer takes on a busy machine. */
+const PATIENCE_MS = 10_000
+
+const FALLBACK = { provider: 'other', payment_method: 'pm_card_mastercard' }
 const accept = (request = {}) => t.accept({ currency: 'eur', ...request }, { fallback: FALLBACK })
 const run = (ref: OperationRef) => runOperation(t.engine, ref)
 
@@ -50,29 +54,24 @@ const everyCreate = (fault: string) => t.provider.addFault({ match: toCreate, fa
 
 const executedAtStripe = async () => (await t.provider.executed()).map(({ kind }) => kind)
 const executedAtOther = async () => (await other.executed()).map(({ kind }) => kind)
-const CHARGED_THERE = ['transaction.sale', 'transaction.submit_for_settlement']
+const CHARGED_THERE = ['payment_intent.create', 'payment_intent.capture']
 
 async function expectMoved(ref: Accepted) {
   expect(await executedAtStripe()).toEqual([])
   expect(await executedAtOther()).toEqual(CHARGED_THERE)
   expect(await t.readPayment(ref)).toMatchObject({
     status: 'succeeded',
-    provider: 'braintree',
-    paymentMethod: 'fake-valid-nonce',
+    provider: 'other',
+    paymentMethod: 'pm_card_mastercard',
     amountCapturedMinor: 1999,
   })
 }
 
 describe('a payment moves', () => {
   test('when the first provider cannot be reached', async () => {
-    const unreachable = createStripeProvider({
-      secretKey: 'sk_test_mock',
-      apiBase: 'http://127.0.0.1:1',
-      timeoutMs: 1_000,
-    })
     const ref = await accept()
 
-    expect(await runOperation(withBoth(t, unreachable), ref)).toBe('finished')
+    expect(await runOperation(withBoth(t, stripeAt('http://127.0.0.1:1')), ref)).toBe('finished')
 
     await expectMoved(ref)
   })
@@ -117,7 +116,7 @@ describe('a payment moves', () => {
       outcome: 'not_executed',
       asked: { provider: 'stripe' },
     })
-    expect(runs[1]).toMatchObject({ outcome: 'done', asked: { provider: 'braintree' } })
+    expect(runs[1]).toMatchObject({ outcome: 'done', asked: { provider: 'other' } })
   })
 
   test('and its later operations are at the other provider', async () => {
@@ -168,7 +167,7 @@ describe('a payment stays at its provider', () => {
 
   test('in a process that does not have it: one that has it calls it', async () => {
     const ref = await accept()
-    const elsewhere = { ...t.engine, providers: createProviders([adapterFor(other.url)]) }
+    const elsewhere = { ...t.engine, providers: createProviders([adapterOfOther()]) }
 
     expect(await runOperation(elsewhere, ref)).toBe('retry')
 

@@ -14,6 +14,7 @@ enableCompileCache()
 
 const urlOf = (path: string) => new URL(path, import.meta.url).href
 const TESTS = urlOf('..')
+const EXTRAS = urlOf('../../extras/')
 const OF_WORKER = urlOf('../support/worker/')
 const JEST_GLOBALS = urlOf('jest-globals.ts')
 /** Marks the URL of a module with the number of its test file. */
@@ -25,10 +26,16 @@ registerHooks({
     const resolved = next(specifier, context)
     const { url } = resolved
     const file = context.parentURL?.split(MARK)[1]
-    const isOfFile = file !== undefined && url.startsWith(TESTS) && !url.startsWith(OF_WORKER)
-    return isOfFile ? { ...resolved, url: `${url}${MARK}${file}` } : resolved
+    return file !== undefined && isTest(url)
+      ? { ...resolved, url: `${url}${MARK}${file}` }
+      : resolved
   },
 })
+
+function isTest(url: string): boolean {
+  if (url.startsWith(EXTRAS)) return url.slice(EXTRAS.length).split('/')[1] === 'test'
+  return url.startsWith(TESTS) && !url.startsWith(OF_WORKER)
+}
 
 let files = 0
 

@@ -2,20 +2,20 @@
 // each log line, each job and each row of each table for the secrets.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { setProviders } from '../../src/db/tenants/tenants.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { routes } from '../../src/http/server/routes.ts'
-import {
-  KEYS,
-  settingsFor,
-  startStandIn,
-  type RunningStandIn,
-} from '../provider/braintree/adapter-calls.ts'
+import { eventSources } from '../../src/provider/adapters.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
+import type { Canary, CanaryPart } from './canary.ts'
+import { ofExtras } from '../support/of-extras.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { logIn, postLogIn } from '../support/console.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
+
+const extras = (await ofExtras<{ readonly canary: Canary }>('canary.ts')).map(
+  ({ canary }) => canary,
+)
 
 const word = () => randomBytes(12).toString('hex')
 
@@ -25,14 +25,12 @@ const word = () => randomBytes(12).toString('hex')
  */
 const ADMIN_KEY = `adm_${word()}`
 const STRIPE_KEY = `sk_test_${word()}`
-const BRAINTREE_KEY = word()
 const ENCRYPTION_KEY = randomBytes(32).toString('base64')
 const CARDS = ['4242424242424242', '5555 5555 5555 4444', '3782-822463-10005']
 const secretsByName = new Map<string, string>([
   ['the operator key', ADMIN_KEY],
   ['the key for the provider', STRIPE_KEY],
-  ["Braintree's private key", BRAINTREE_KEY],
-  ['the credentials for Braintree', btoa(`${KEYS.publicKey}:${BRAINTREE_KEY}`)],
+  ...extras.flatMap(({ secrets }) => secrets),
   ['the encryption key', ENCRYPTION_KEY],
   ['an unknown API key', `sk_test_${word()}`],
   ['an unknown operator key', `adm_${word()}`],
@@ -42,14 +40,13 @@ const secretsByName = new Map<string, string>([
 let service: OwnService
 let tenant: Tenant
 let receiver: Receiver
-let braintree: RunningStandIn
+let parts: readonly CanaryPart[]
 
 beforeAll(async () => {
   receiver = await startReceiver()
-  braintree = await startStandIn()
+  parts = await Promise.all(extras.map((extra) => extra.start()))
   service = await startService({
-    ...settingsFor(braintree.url),
-    BRAINTREE_PRIVATE_KEY: BRAINTREE_KEY,
+    ...Object.assign({}, ...parts.map(({ settings }) => settings)),
     ADMIN_API_KEY: ADMIN_KEY,
     CONSOLE: 'on',
     RATE_LIMIT_INVALID_KEYS: '0',
@@ -65,10 +62,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   await receiver.stop()
-  await braintree.close()
+  await Promise.all(parts.map((part) => part.stop()))
 })
 
 const FORM = 'application/x-www-form-urlencoded'
+const FORM_MEMBERS = eventSources.flatMap(({ route }) => Object.keys(route.form?.shape ?? {}))
 /** A card number, and an API key. */
 const FEW = 2
 /** How many requests had a secret. */
@@ -83,7 +81,7 @@ async function plantIn(
 ): Promise<string[]> {
   const secrets = [...secretsByName.values()].slice(-most)
   planted += secrets.length
-  const isForm = path.endsWith('/braintree')
+  const isForm = path.startsWith('/provider/webhooks/')
   const statuses = await Promise.all(
     secrets.map(async (secret, index) => {
       const inPath = path.replaceAll(/:\w+/g, encodeURIComponent(secret))
@@ -102,11 +100,8 @@ async function plantIn(
         cookie: `session=${secret}`,
       }
       const fields = { amount: secret, name: secret, description: secret, metadata: { a: secret } }
-      const form = new URLSearchParams({
-        bt_signature: secret,
-        bt_payload: secret,
-        [secret]: secret,
-      })
+      const members = Object.fromEntries(FORM_MEMBERS.map((name) => [name, secret]))
+      const form = new URLSearchParams({ ...members, [secret]: secret })
 
       const body = isForm
         ? String(form)
@@ -160,7 +155,7 @@ async function runOperationsWithSecrets(): Promise<void> {
   const paid = await postPayment(apiUrl, tenant)
   await post(apiUrl, tenant, `/v1/payments/${String(paid.json['id'])}/refunds`, {})
   await postPayment(apiUrl, tenant, paymentBody({ payment_method: 'pm_card_chargeDeclined' }))
-  await payAtBraintree()
+  for (const part of parts) await part.use(service)
   const created = await askAsOperator('/admin/tenants', {
     name: 'canary',
     scopes: ['payments:read'],
@@ -168,16 +163,6 @@ async function runOperationsWithSecrets(): Promise<void> {
   keepSecretsOf(created)
   await useConsole()
   await receiver.waitFor(6)
-}
-
-/** A payment at Braintree, which refuses its first request. */
-async function payAtBraintree(): Promise<void> {
-  const { id, apiKey } = await service.createTenant()
-  await setProviders(service.store.sql, id, [{ provider: 'braintree' }])
-  await braintree.addFault({ fault: 'rate_limited' })
-  const body = paymentBody({ currency: 'eur', payment_method: 'fake-valid-nonce' })
-  const paid = await postPayment(service.apiUrl, { id, apiKey }, body)
-  expect(paid.json).toMatchObject({ status: 'succeeded', provider: { name: 'braintree' } })
 }
 
 /** Logs an operator in, also by mistake with other secrets, and sends requests with the session. */

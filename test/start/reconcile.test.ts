@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { newMovement } from '../../dev/stripe-stand-in/balance/balance-transaction.ts'
 import { newIntent, openBooks, window, type Books } from '../reconciliation/books.ts'
-import { settingsFor, startStandIn } from '../provider/braintree/adapter-calls.ts'
 import { startProcess } from '../support/processes.ts'
 
 let books: Books
@@ -104,21 +103,6 @@ describe('exits with 2 and a reason', () => {
     expect(text).toMatch(/^reconcile: /m)
     expect(text).not.toContain('    at ')
   })
-})
-
-test('compares with the second provider, also if the first cannot be read', async () => {
-  const second = await startStandIn()
-  const env = {
-    STRIPE_API_BASE: 'http://127.0.0.1:1',
-    ...settingsFor(second.url),
-  }
-  const { code, lines, text } = await reconcile(DAY, env)
-  await second.close()
-
-  expect({ code, text }).toMatchObject({ code: 2 })
-  expect(lines).toEqual(expect.arrayContaining(['Provider stripe', 'Provider braintree']))
-  expect(text).toMatch(/^reconcile: could not compare: /m)
-  expect(text).toContain('Compared 0 payments, 0 refunds and 0 movements')
 })
 
 test('the windows in the database are the requested ones', async () => {

@@ -15,15 +15,27 @@ export function readPage(path: string): string {
 
 /** Returns the tests that a page names by file and title at the end of a line or of a table row. */
 export function namedTests(page: string): NamedTest[] {
-  const named = page.matchAll(/`(?<file>test\/[\w/-]+\.test\.ts)`: (?<title>.+?)(?: \|)?$/gm)
+  const named = page.matchAll(
+    /`(?<file>(?:test|extras)\/[\w/-]+\.test\.ts)`: (?<title>.+?)(?: \|)?$/gm,
+  )
   return [...named].map(({ groups }) => ({
     file: groups?.['file'] ?? '',
     title: groups?.['title'] ?? '',
   }))
 }
 
-/** Whether jest runs a test, or a group, with this title: none in a comment, and none that is skipped. */
+/** Whether it is a file of an extra that a fork has deleted. */
+export function isOfDeletedExtra(file: string): boolean {
+  const [folder] = /^extras\/[^/]+\//.exec(file) ?? []
+  return folder !== undefined && !existsSync(new URL(folder, root))
+}
+
+/**
+ * Whether jest runs a test, or a group, with this title: none in a comment, and none that is skipped. What
+ * tests of a deleted extra show counts as shown.
+ */
 export function hasTest({ file, title }: NamedTest): boolean {
+  if (isOfDeletedExtra(file)) return true
   if (!file.endsWith('.test.ts') || !existsSync(new URL(file, root))) return false
   const known = titles.get(file) ?? new Set(testTitles(file, readPage(file)))
   titles.set(file, known)

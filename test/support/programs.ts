@@ -10,6 +10,7 @@ const SOURCES = [
   'cli',
   'client',
   'dev',
+  'extras',
   'mcp',
   'src',
   'workers',

@@ -29,7 +29,6 @@ const SLOWEST = [
   'tracing/traces.test.ts',
   'http/webhooks/webhook-endpoints.test.ts',
   'provider/contract/lists.test.ts',
-  'http/payments/providers.test.ts',
   'operations/apply-provider-event.test.ts',
   'http/rude-clients/half-open.test.ts',
   'console/console.system.test.ts',

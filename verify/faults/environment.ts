@@ -16,7 +16,7 @@ import { readPatched } from './mutants/patch.ts'
 import { startReplicatedServer } from './replicated-server.ts'
 import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
 import type { LaneNeeds } from './scenario.ts'
-import { SHORT_WAITS } from './second-provider.ts'
+import { secondProvider } from './second-provider-kind.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
@@ -92,7 +92,10 @@ export class Environment {
   /** Builds the product once, and each mutant for its own lane. */
   #buildPrograms(lane: string, changes: Changes | undefined): Promise<string> {
     const build = async (folder: string) => {
-      const all = new Map([...(await readPatched(SHORT_WAITS)), ...(changes ?? [])])
+      const all = new Map([
+        ...(await readPatched(secondProvider?.shortWaits ?? [])),
+        ...(changes ?? []),
+      ])
       await buildPrograms({ root: REPOSITORY, scripts: PROGRAMS_UNDER_TEST, changes: all, folder })
       return folder
     }

@@ -1,6 +1,5 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
 import { isCommitBoundary } from './durable-states.ts'
-import { faultNames as faultsOfSecond } from '../../dev/braintree-stand-in/faults/faults.ts'
 import { eventFaults } from './event-orders.ts'
 import { failovers } from './failovers.ts'
 import type { Fault } from './fault.ts'
@@ -12,6 +11,7 @@ import { redisFaults } from './redis-faults.ts'
 import { shortages } from './shortages.ts'
 import { crashStore } from './store-outage.ts'
 import { isAtSecond } from './provider-proxy.ts'
+import { secondProvider } from './second-provider-kind.ts'
 import { PASS } from './watch.ts'
 
 const anywhere = () => true
@@ -29,7 +29,7 @@ const isRequest = ({ peer, message }: Point) => peer === 'provider' && message =
 
 /** A fault of a stand-in, if the one of that point has it. */
 const isKnownTo = (fault: string, point: Point) =>
-  !isAtSecond(point) || (faultsOfSecond as readonly string[]).includes(fault)
+  !isAtSecond(point) || secondProvider?.standIn.faults.includes(fault) === true
 
 const isAtWorker = ({ role }: Point) => role === 'worker'
 

@@ -19,7 +19,8 @@ import { watchMoves } from './moves.ts'
 import { needPages } from './need-pages.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
-import { SecondProvider, settingsOfSecond } from './second-provider.ts'
+import { SecondProvider } from './second-provider.ts'
+import { secondProvider } from './second-provider-kind.ts'
 import { ServiceProcess } from './service-process.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { startStandIn, type StandIn } from './stand-in.ts'
@@ -134,7 +135,7 @@ export class Lane {
       STRIPE_WEBHOOK_SECRET: secrets[1],
       ENCRYPTION_KEYS: `lane:${randomBytes(32).toString('base64')}`,
       ...(names && { DNS_SERVERS: names.address }),
-      ...(options.secondProvider === true && settingsOfSecond(secrets[2])),
+      ...(options.secondProvider === true && secondProvider?.settings(secrets[2])),
       ...options.settings,
     }
     const cached = { NODE_COMPILE_CACHE: cacheIn(options) }
@@ -153,8 +154,8 @@ export class Lane {
       pooler: options.pooled === true ? await startPgBouncer(databaseUrl, POOLER) : undefined,
       redis: options.redis === true ? await LaneRedis.start(folder) : undefined,
       second:
-        options.secondProvider === true
-          ? await SecondProvider.start(options.programs, cached)
+        options.secondProvider === true && secondProvider !== undefined
+          ? await SecondProvider.start(secondProvider, options.programs, cached)
           : undefined,
     })
     try {

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { secondProvider } from './second-provider-kind.ts'
 
 /** Replacement texts for files of the product, by path. */
 export type Changes = ReadonlyMap<string, string>
@@ -44,12 +45,14 @@ export function standbyOf(script: string, onDemand: readonly string[] = []): str
 
 const STRIPE = ['src/provider/stripe/stripe-provider.ts', 'src/provider/stripe/webhooks.ts']
 
+export const SECOND_STAND_IN = 'second-stand-in'
+
 /** The programs of the fault suite, by role. */
 export const PROGRAMS_UNDER_TEST = {
   api: standbyOf('src/start/api.ts', STRIPE),
   worker: standbyOf('workers/main.ts', STRIPE),
   'mock-provider': 'dev/stripe-stand-in/main.ts',
-  'braintree-stand-in': 'dev/braintree-stand-in/main.ts',
+  ...(secondProvider && { [SECOND_STAND_IN]: secondProvider.standIn.script }),
 }
 
 /**

@@ -1,6 +1,5 @@
 // A proxy between one process under test and its providers: the Stripe stand-in and, by the paths of its
-// API, that of Braintree. It calls the watch before a
-// request is passed on (nothing is executed), before its answer is (all of it is executed), and
+// API, that of the second one. It calls the watch before a request is passed on (nothing is executed), before its answer is (all of it is executed), and
 // half-way through the answer's body.
 import { once } from 'node:events'
 import {
@@ -14,10 +13,10 @@ import {
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { CallName } from '../../src/provider/payment-provider.ts'
 import { providerAt } from '../simulate/provider.ts'
 import { Gathering } from './gathering.ts'
 import type { Place, Role } from './points.ts'
+import { secondProvider, type RequestPatterns } from './second-provider-kind.ts'
 import type { Action, Watch } from './watch.ts'
 
 /** Shorter than the timeout of a call. */
@@ -28,7 +27,7 @@ const POLL_MS = 5
  * The first pattern that matches names the request: a call of the port, which does not compile without a
  * pattern, or a read.
  */
-const PATTERNS: Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>> = {
+const PATTERNS: RequestPatterns = {
   authorize: /^POST \/v1\/payment_intents$/,
   capture: /^POST \/v1\/payment_intents\/[^/]+\/capture$/,
   adjust: /^POST \/v1\/payment_intents\/[^/]+\/increment_authorization$/,
@@ -37,18 +36,6 @@ const PATTERNS: Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>>
   look: /^GET \/v1\/(payment_intents|refunds)\/[^/]+$/,
   dispute: /^GET \/v1\/disputes\/[^/]+$/,
   list: /^GET /,
-}
-
-/** The same calls in the API of the second provider. */
-const SECOND_PATTERNS: typeof PATTERNS = {
-  authorize: /^POST \/merchants\/[^/]+\/transactions$/,
-  capture: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/submit_for_settlement$/,
-  adjust: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/adjust_authorization$/,
-  cancel: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/void$/,
-  refund: /^POST \/merchants\/[^/]+\/transactions\/[^/]+\/refund$/,
-  look: /^GET \/merchants\/[^/]+\/transactions\/[^/]+$/,
-  dispute: /^GET \/merchants\/[^/]+\/disputes\/[^/]+$/,
-  list: /^\w+ \/merchants\//,
 }
 
 /** Before the names of the second provider's requests. */
@@ -238,8 +225,8 @@ function abortOnClose(res: ServerResponse): AbortSignal {
 
 export function nameRequest(method: string, url: string): string {
   const line = `${method} ${url.split('?')[0]}`
-  const nameIn = (patterns: typeof PATTERNS) =>
+  const nameIn = (patterns: Partial<RequestPatterns>) =>
     Object.entries(patterns).find(([, pattern]) => pattern.test(line))?.[0]
-  const second = nameIn(SECOND_PATTERNS)
+  const second = nameIn(secondProvider?.patterns ?? {})
   return second === undefined ? (nameIn(PATTERNS) ?? 'call') : `${SECOND}${second}`
 }

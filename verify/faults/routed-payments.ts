@@ -5,7 +5,9 @@ import { ROUTED, type Case } from './case.ts'
 import type { Merchant } from './merchant.ts'
 import { AUTOMATIC, CREATION } from './payments.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
-import { SECOND_PROVIDER } from './second-provider.ts'
+import { secondProvider } from './second-provider-kind.ts'
+
+const { name: second = '', paymentMethod = '' } = secondProvider ?? {}
 
 const needs: LaneNeeds = {
   secondProvider: true,
@@ -16,7 +18,7 @@ const needs: LaneNeeds = {
 const { payment_method: stripe, ...CARD } = AUTOMATIC
 const PAYMENT = {
   ...CARD,
-  payment_methods: { stripe, [SECOND_PROVIDER]: 'fake-valid-nonce' },
+  payment_methods: { stripe, [second]: paymentMethod },
 }
 
 export const routed: readonly Scenario[] = [
@@ -25,7 +27,7 @@ export const routed: readonly Scenario[] = [
 ]
 
 async function useBoth({ lane, tenant }: Merchant): Promise<string> {
-  const routes = [{ provider: 'stripe' }, { provider: SECOND_PROVIDER }]
+  const routes = [{ provider: 'stripe' }, { provider: second }]
   await setProviders(lane.owner.sql, tenant.id, routes)
   return ''
 }
@@ -39,6 +41,6 @@ async function move(merchant: Merchant, _id: string, injections: Case['injection
   const executed = (await lane.listExecuted()).filter(
     ({ metadata }) => metadata['atomic_payment'] === resource.id,
   )
-  if (executed.some(({ provider }) => provider === SECOND_PROVIDER)) return
+  if (executed.some(({ provider }) => provider === second)) return
   violations.push({ invariant: 7, what: 'the payment did not move, although nothing was executed' })
 }

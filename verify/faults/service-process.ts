@@ -11,6 +11,7 @@ import { ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
 import { RedisProxy } from './redis-proxy.ts'
 import { StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
+import { secondProvider } from './second-provider-kind.ts'
 
 /** The root of the product. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -84,7 +85,7 @@ export class ServiceProcess {
         NODE_COMPILE_CACHE: cacheFolder,
         DATABASE_URL: url.href,
         STRIPE_API_BASE: providerUrl.origin,
-        BRAINTREE_API_BASE: this.provider.url,
+        ...(secondProvider && { [secondProvider.apiBase]: this.provider.url }),
         ...(this.redis && { REDIS_URL: this.redis.url }),
         // A port that was found free could be taken while the process stands by.
         PORT: '0',

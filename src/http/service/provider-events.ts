@@ -9,8 +9,7 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { storeProviderEvent } from '../../db/events/provider-events.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
-import { adapters } from '../../provider/adapters.ts'
-import type { ProviderAdapter } from '../../provider/provider-adapter.ts'
+import { eventSources, type EventSource } from '../../provider/adapters.ts'
 import { headerLines, withinStoreTimeout, type OpenEndpoint } from '../endpoint.ts'
 import { readBody } from '../requests/read-body.ts'
 
@@ -36,14 +35,14 @@ export const EVENT_MAX_BYTES = 1024 * 1024
  * Answers 200 once the event is stored, also when it was stored before. With any other answer the
  * provider sends the event again.
  */
-function receiveEvent({ name: provider, events }: ProviderAdapter): OpenEndpoint {
-  const { form, signatureHeader } = events.route
+function receiveEvent({ name: provider, secrets, route }: EventSource): OpenEndpoint {
+  const { form, signatureHeader } = route
   const contentType = form === undefined ? 'json' : 'form'
   const header = signatureHeader?.name.toLowerCase()
   return async (parts, request) => {
     const read = parts.eventReaders.get(provider)
     if (read === undefined) {
-      throw new ProblemError('route-not-found', { detail: `${events.secrets[0]} is not set.` })
+      throw new ProblemError('route-not-found', { detail: `${secrets[0]} is not set.` })
     }
     const body = await readBody(parts, request, { maxBytes: EVENT_MAX_BYTES, contentType })
     const signatures = header === undefined ? [] : headerLines(request, header)
@@ -57,17 +56,17 @@ function receiveEvent({ name: provider, events }: ProviderAdapter): OpenEndpoint
 }
 
 export const providerEventEndpoints: Endpoints = Object.fromEntries(
-  adapters.map((adapter) => [`POST ${adapter.events.route.path}`, endpointOf(adapter)]),
+  eventSources.map((source) => [`POST ${source.route.path}`, endpointOf(source)]),
 )
 
-function endpointOf(adapter: ProviderAdapter): Endpoints[string] {
-  const { operationId, description, signatureHeader, form, example } = adapter.events.route
+function endpointOf(source: EventSource): Endpoints[string] {
+  const { operationId, description, signatureHeader, form, example } = source.route
   const problems = [...eventProblems, 'webhook-too-old'] as const
   return {
-    serve: open(receiveEvent(adapter)),
+    serve: open(receiveEvent(source)),
     operationId,
     tag: 'Provider',
-    summary: `Receive an event of ${adapter.title}`,
+    summary: `Receive an event of ${source.title}`,
     description,
     ...(signatureHeader && {
       headers: z.object({

@@ -2,9 +2,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { routePayment } from '../../../src/domain/payments/routing.ts'
 
-const both = [{ provider: 'stripe' }, { provider: 'braintree' }]
-const byCurrency = [{ provider: 'stripe', currencies: ['usd'] }, { provider: 'braintree' }]
-const methods = { stripe: 'pm_1', braintree: 'nonce' }
+const both = [{ provider: 'stripe' }, { provider: 'other' }]
+const byCurrency = [{ provider: 'stripe', currencies: ['usd'] }, { provider: 'other' }]
+const methods = { stripe: 'pm_1', other: 'nonce' }
 
 describe('with one payment method', () => {
   test('it goes to the first provider, and never moves', () => {
@@ -12,7 +12,7 @@ describe('with one payment method', () => {
   })
 
   test('it goes to the first provider that takes the currency', () => {
-    const routed = { provider: 'braintree', paymentMethod: 'pm_1' }
+    const routed = { provider: 'other', paymentMethod: 'pm_1' }
     expect(routePayment(byCurrency, 'eur', 'pm_1')).toEqual(routed)
   })
 })
@@ -22,17 +22,17 @@ describe('with payment methods by provider', () => {
     expect(routePayment(both, 'eur', methods)).toEqual({
       provider: 'stripe',
       paymentMethod: 'pm_1',
-      fallback: { provider: 'braintree', payment_method: 'nonce' },
+      fallback: { provider: 'other', payment_method: 'nonce' },
     })
   })
 
   test.each([
     ['the currency', byCurrency, 'eur', methods],
-    ['the payment methods', both, 'eur', { braintree: 'nonce' }],
+    ['the payment methods', both, 'eur', { other: 'nonce' }],
   ])('it goes to the only provider that fits: %s', (_title, routes, currency, given) => {
     const routed = routePayment(routes, currency, given)
 
-    expect(routed).toMatchObject({ provider: 'braintree', paymentMethod: 'nonce' })
+    expect(routed).toMatchObject({ provider: 'other', paymentMethod: 'nonce' })
     expect(routed?.fallback).toBeUndefined()
   })
 })
@@ -42,7 +42,7 @@ test.each([
   [
     'there is no payment method of a provider of the tenant',
     [{ provider: 'stripe' }],
-    { braintree: 'n' },
+    { other: 'n' },
   ],
 ])('it goes nowhere: %s', (_title, routes, given) => {
   expect(routePayment(routes, 'eur', given)).toBeUndefined()

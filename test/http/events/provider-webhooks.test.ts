@@ -1,12 +1,10 @@
 // POST /provider/webhooks stores a signed event once before it acknowledges it, and stores nothing
-// else. So does POST /provider/webhooks/braintree. The corpus of `verify/fuzz` has the refusals.
+// else. The corpus of `verify/fuzz` has the refusals.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'
 import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import { KEYS, paymentOf } from '../../provider/braintree/adapter-calls.ts'
-import { braintreeFixture } from '../../provider/braintree/fixture.ts'
 import { read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { limitedApi } from '../../support/for-file.ts'
@@ -14,12 +12,7 @@ import { limitedApi } from '../../support/for-file.ts'
 const SECRET = 'whsec_test'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-const api = limitedApi({
-  STRIPE_WEBHOOK_SECRET: SECRET,
-  BRAINTREE_MERCHANT_ID: KEYS.merchantId,
-  BRAINTREE_PUBLIC_KEY: KEYS.publicKey,
-  BRAINTREE_PRIVATE_KEY: KEYS.privateKey,
-})
+const api = limitedApi({ STRIPE_WEBHOOK_SECRET: SECRET })
 
 /** An API without secrets of providers. */
 let bareUrl: string
@@ -114,42 +107,6 @@ describe('a signed event', () => {
     await sql`update atomic_jobs.queue set name = ${PROVIDER_EVENTS_QUEUE} where name = 'elsewhere'`
 
     expect(response.status).toBe(500)
-    expect(await storedEvents()).toEqual([])
-  })
-})
-
-describe('Braintree', () => {
-  const FORM = 'application/x-www-form-urlencoded'
-  const payment = paymentOf({ providerPaymentId: 'sale1' })
-  const signed = (at?: Date) => braintreeFixture.events.signed(payment, at).body
-
-  async function sendForm(body: string, url = api.url, type = FORM): Promise<ApiResponse> {
-    const request = { method: 'POST', headers: { 'content-type': type }, body }
-    return await read(await fetchApi(`${url}/provider/webhooks/braintree`, request))
-  }
-
-  test('a signed event is stored once, however often it arrives', async () => {
-    const body = signed()
-    expect(await sendForm(body)).toMatchObject({ status: 200, json: { received: true } })
-    expect(await sendForm(body)).toMatchObject({ status: 200 })
-
-    const type = 'transaction_settled'
-    expect(await storedEvents()).toMatchObject([
-      { provider: 'braintree', type, payment_id: payment.id },
-    ])
-  })
-
-  test.each<[string, number, () => Promise<ApiResponse>]>([
-    [
-      'an event with a forged signature',
-      400,
-      () => sendForm(signed().replace('bt_signature=', 'bt_signature=x')),
-    ],
-    ['an event of the future', 400, () => sendForm(signed(new Date(Date.now() + 400_000)))],
-    ['an event as JSON', 415, () => sendForm('{}', api.url, 'application/json')],
-    ['every event without the keys', 404, () => sendForm(signed(), bareUrl)],
-  ])('%s gets %d, and is not stored', async (_title, status, ask) => {
-    expect(await ask()).toMatchObject({ status })
     expect(await storedEvents()).toEqual([])
   })
 })

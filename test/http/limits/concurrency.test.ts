@@ -7,6 +7,7 @@ import { expect, jest, test } from '@jest/globals'
 import express, { type Request, type Response } from 'express'
 import { ANSWERED, sendAnswer } from '../../../src/http/responses/answer.ts'
 import { limitConcurrency } from '../../../src/http/limits/concurrency.ts'
+import { eventSources } from '../../../src/provider/adapters.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { limitedApi } from '../../support/for-file.ts'
@@ -177,36 +178,40 @@ test('a request whose body has arrived gets a place or is refused with a Retry-A
 })
 
 const OPEN_SETTINGS = {
-  STRIPE_WEBHOOK_SECRET: 'whsec_test',
-  BRAINTREE_MERCHANT_ID: 'merchant',
-  BRAINTREE_PUBLIC_KEY: 'public',
-  BRAINTREE_PRIVATE_KEY: 'private',
   ADMIN_API_KEY: 'adm_alice_0123456789abcdef0123',
   CONSOLE: 'on',
 }
 
-test.each([
-  ['/provider/webhooks', 'application/json'],
-  ['/provider/webhooks/braintree', 'application/x-www-form-urlencoded'],
-  ['/console/session', 'application/json'],
-])('of many bodies that arrive at %s, one in ten places is kept', async (path, type) => {
-  await serve({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
-  const { hostname, port } = new URL(api.url)
-  const head = `POST ${path} HTTP/1.1\r\nhost: api\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n`
-  const begin = async () => {
-    const socket = connect(Number(port), hostname)
-    const answer = once(socket, 'data').then(([data]) => String(data))
-    socket.write(`${head}\r\n{`)
-    return { socket, answer }
-  }
-  const first = await begin()
-  const second = await begin()
-  const answered = await Promise.race([first.answer, second.answer])
-  first.socket.destroy()
-  second.socket.destroy()
+const ofProviders = eventSources.map(({ route }) => [
+  route.path,
+  route.form === undefined ? 'application/json' : 'application/x-www-form-urlencoded',
+])
 
-  expect(answered).toMatch(/^HTTP\/1\.1 503 [^]*overloaded/)
-})
+test.each([...ofProviders, ['/console/session', 'application/json']])(
+  'of many bodies that arrive at %s, one in ten places is kept',
+  async (path, type) => {
+    await serve({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
+    const never = () => Promise.reject(new Error('no event arrives'))
+    Object.assign(api.parts, {
+      eventReaders: new Map(eventSources.map(({ name }) => [name, never])),
+    })
+    const { hostname, port } = new URL(api.url)
+    const head = `POST ${path} HTTP/1.1\r\nhost: api\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n`
+    const begin = async () => {
+      const socket = connect(Number(port), hostname)
+      const answer = once(socket, 'data').then(([data]) => String(data))
+      socket.write(`${head}\r\n{`)
+      return { socket, answer }
+    }
+    const first = await begin()
+    const second = await begin()
+    const answered = await Promise.race([first.answer, second.answer])
+    first.socket.destroy()
+    second.socket.destroy()
+
+    expect(answered).toMatch(/^HTTP\/1\.1 503 [^]*overloaded/)
+  },
+)
 
 test('slow senders of unsigned events block neither tenants nor the provider', async () => {
   await serve({

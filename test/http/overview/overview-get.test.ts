@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { deleteProcess, recordProcess } from '../../../src/db/operators/process-reporter.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
+import { providerNames } from '../../../src/provider/adapters.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import {
   makeAbandoned,
@@ -217,16 +218,7 @@ describe('GET /admin/providers', () => {
           authentication: true,
           minimum_amounts: { usd: 50 },
         },
-        {
-          name: 'braintree',
-          is_default: false,
-          key_window_seconds: 0,
-          keeps_failures: false,
-          settle_seconds: 90,
-          look_up_lag_seconds: 3_600,
-          authentication: false,
-          minimum_amounts: {},
-        },
+        ...providerNames.slice(1).map((name) => ({ name, is_default: false })),
       ],
       has_more: false,
     })

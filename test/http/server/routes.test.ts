@@ -1,13 +1,14 @@
 // Checks the table of routes against the rule that every change needs an Idempotency-Key.
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
+import { eventSources } from '../../../src/provider/adapters.ts'
 import { read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem } from '../payments.ts'
 
 /** A provider event is unique by its id. */
-const WITHOUT_KEY = ['/provider/webhooks', '/provider/webhooks/braintree']
+const WITHOUT_KEY: string[] = eventSources.map(({ route }) => route.path)
 
 /** A repeated log-in opens another session, which ends by itself. A repeated log-out changes nothing. */
 const SESSION = '/console/session'

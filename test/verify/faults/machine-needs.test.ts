@@ -6,22 +6,35 @@ import { scenarios } from '../../../verify/faults/scenarios.ts'
 const ALL = () => true
 
 test('a machine with every program leaves nothing out', () => {
-  const possible = findPossible(ALL)
+  const possible = findPossible(ALL, true)
 
   expect(possible.scenarios).toEqual(scenarios.map(({ name }) => name))
   expect(possible.mutants).toEqual(mutants)
   expect(possible.leftOut).toEqual([])
 })
 
+test('without an extra that is a second provider, what needs one is left out, and said', () => {
+  const { leftOut } = findPossible(ALL, false)
+
+  expect(leftOut).toEqual(
+    [
+      'payment.create.routed',
+      'payment.create.moved',
+      'mutant moves-in-doubt',
+      'mutant may-move-after-a-doubt',
+    ].map((what) => `left out: ${what}, because no extra is a second provider`),
+  )
+})
+
 test('without pgbouncer its scenario is left out, and said', () => {
-  const { scenarios: left, leftOut } = findPossible((program) => program !== 'pgbouncer')
+  const { scenarios: left, leftOut } = findPossible((program) => program !== 'pgbouncer', true)
 
   expect(left).not.toContain('payment.create.pooled')
   expect(leftOut).toEqual(['left out: payment.create.pooled, because pgbouncer is not installed'])
 })
 
 test('without redis-server its scenarios and mutants are left out, and said', () => {
-  const possible = findPossible((program) => program !== 'redis-server')
+  const possible = findPossible((program) => program !== 'redis-server', true)
 
   expect(possible.scenarios).not.toContain('payment.create.copied')
   expect(possible.scenarios).toContain('payment.create.pooled')

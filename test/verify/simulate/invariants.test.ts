@@ -156,7 +156,7 @@ const cases: readonly Case[] = [
     what: 'an authorisation at another provider, which was released',
     change: ({ executed: log }) => {
       const metadata = { atomic_payment: 'pay_1' }
-      const other = { id: 'tr_1', metadata, provider: 'braintree' }
+      const other = { id: 'tr_1', metadata, provider: 'other' }
       log.push({ ...executed('payment_intent.create', 1000), ...other })
       log.push({ ...executed('payment_intent.cancel', 1000), ...other })
     },

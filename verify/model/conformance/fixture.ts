@@ -163,7 +163,7 @@ function keyRow(
     operation: isRefund ? 'refund.create' : 'payment.create',
     payment_id: isRefund ? REFUNDED_PAYMENT_ID : paymentIdOf(key, 1),
     refund_id: isRefund ? refundIdOf(key, 1) : null,
-    parameters: random.pick([{}, { fallback: { provider: 'braintree', payment_method: 'nonce' } }]),
+    parameters: random.pick([{}, { fallback: { provider: 'other', payment_method: 'nonce' } }]),
     status,
     recovery_point: point,
     lease_epoch: 1,

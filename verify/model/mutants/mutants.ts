@@ -1,6 +1,7 @@
 // Lists the mutants that the model finds: the mutants of the fault suite that it can express, and
 // some of its own. Each mutant is checked in the smallest space that shows it, and must break the
 // invariant that is named here.
+import { isPossible } from '../programs/ids.ts'
 import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
 import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
@@ -203,4 +204,4 @@ export const mutants: readonly ModelMutant[] = [
   ...mutantsOfCancellations,
   ...mutantsOfFallbacks,
   ...ownSpace,
-]
+].filter(({ space }) => isPossible(space))

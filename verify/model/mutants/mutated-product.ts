@@ -18,7 +18,7 @@ export async function withMutatedProduct<Found>(
   const folder = await mkdtemp(join(tmpdir(), 'atomic-model-'))
   try {
     await Promise.all(
-      ['src', 'workers', 'package.json'].map((name) =>
+      ['src', 'workers', 'extras', 'package.json'].map((name) =>
         cp(join(REPOSITORY, name), join(folder, name), { recursive: true }),
       ),
     )

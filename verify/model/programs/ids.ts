@@ -1,6 +1,7 @@
 // Ids of the rows in the model. An id encodes the key that it belongs to, and the key's life: 1 for
 // the first reservation of the key, 2 for the second one after it expired, and so on.
 import { hash } from 'node:crypto'
+import { providerNames } from '../../../src/provider/adapters.ts'
 import { keyOfCancellation } from '../../../src/domain/events/provider-event.ts'
 import { MODEL_ID_PREFIX } from './symbols.ts'
 
@@ -26,8 +27,11 @@ export function namesOperation(parameters: readonly unknown[]): boolean {
   return OPERATION_OR_RESOURCE.test(JSON.stringify(parameters))
 }
 
-/** The name of the provider to which a payment moves from the first one. */
-export const SECOND_PROVIDER = 'braintree'
+/** The provider to which a payment moves from the first one. The product takes names that it knows. */
+export const [, SECOND_PROVIDER = 'none'] = providerNames
+/** Whether a space is possible: without a second provider no payment can move. */
+export const isPossible = ({ fallback }: { readonly fallback: boolean }): boolean =>
+  !fallback || providerNames.length > 1
 const AT_SECOND = '@second'
 
 /** The id of a provider's record of an operation: the providers share none. */

@@ -66,7 +66,7 @@ export function isLookup({ providerKey }: CallRequest): boolean {
 
 /**
  * The call reaches its provider. A provider without keys remembers none of them. The second one is
- * such a provider, as Braintree is, and keeps no failures.
+ * such a provider, and keeps no failures.
  */
 export function deliver(
   provider: Provider,

@@ -2,6 +2,7 @@
 // three crashes and three lease expiries. Smaller ones add the other behaviour of the provider,
 // single statements of transactions and lost connections. The rest explore several keys, some of
 // them in processes that work on two keys in one transaction.
+import { isPossible } from '../programs/ids.ts'
 import { NO_FAULTS, RELIABLE_PROVIDER, spaceOf, type Budget, type Space } from './space.ts'
 
 /** What a provider may do that keeps keys and no failures. */
@@ -181,7 +182,7 @@ export const spaces: readonly Space[] = [
     budget: { losses: 1 },
     provider: ['declines'],
   }),
-]
+].filter(isPossible)
 
 /** Not among the slices, because theirs are the longest. Only the whole model explores these spaces. */
 export const LONGEST: readonly string[] = [

@@ -278,7 +278,7 @@ describe('a partial unique index whose condition names the status', () => {
 
 test('removes a member of a JSON object, where it is', async () => {
   const owned = { ...PENDING, status: 'processing', lease_epoch: 1, lease_expires_at: 9 }
-  const parameters = { fallback: { provider: 'braintree' }, amount: 5 }
+  const parameters = { fallback: { provider: 'other' }, amount: 5 }
   const sessions = new MemorySessions(schema, storeWith({ ...owned, parameters }), 1)
   const fence = { ...ref, recoveryPoint: 'started', leaseEpoch: 1 }
   const drop = await firstStatement((sql) => dropFallbackIfOwner(sql, fence))

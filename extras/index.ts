@@ -1,0 +1,6 @@
+// The extras: what a fork may delete, a folder and its line here each. README.md says how.
+import type { ProviderAdapter } from '../src/provider/provider-adapter.ts'
+import { braintree } from './braintree/adapter.ts'
+
+/** Payment providers beside that of the core, in the order in which texts name them. */
+export const providers: readonly ProviderAdapter[] = [braintree]
