@@ -64,14 +64,14 @@ export async function makeJobDue({ lane, tenantId }: Contested): Promise<void> {
   wake(sql)
 }
 
-/** Sets when the idempotency key expires, relative to now. */
+/** Sets when the key of the open operation expires, relative to now. */
 export async function expire({ lane, tenantId }: Contested, after: string): Promise<void> {
   await inTransaction(lane.owner.sql, async (tx) => {
     // The triggers must not record it: it is no move of the service.
     await tx`set local session_replication_role = replica`
     await tx`
       update idempotency_keys set expires_at = now() + ${after}::interval
-      where tenant_id = ${tenantId}
+      where tenant_id = ${tenantId} and status <> 'completed'
     `
   })
 }
