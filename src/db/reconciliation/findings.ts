@@ -130,7 +130,7 @@ export async function findReported(
     union
     select reported.object_id
     from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as reported (object_id text, name text)
-    -- For the planner: see isNotCompared in reconciliation-progress.ts.
+    -- For the planner: see isNotCompared in reconciliation-runs.ts.
     where exists (
       select from reconciliation_seen as seen
       where seen.run_id = ${id} and seen.object_id = reported.name
