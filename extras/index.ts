@@ -1,4 +1,4 @@
-// The extras: what a fork may delete, a folder and its line here each. README.md says how.
+// The extras: what a fork may delete, a folder and its lines here each. README.md says how.
 import type { ProviderAdapter } from '../src/provider/provider-adapter.ts'
 import { braintree } from './braintree/adapter.ts'
 

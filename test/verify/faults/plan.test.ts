@@ -135,35 +135,6 @@ test('with copies in Redis, Redis fails around them, and a process or a connecti
   expect(redisFaults.filter((name) => others.has(name))).toEqual([])
 })
 
-test('with two providers, they fail, and a process or a connection at each commit', () => {
-  const counter = new PointCounter()
-  const call = places[3] as Place
-  const names = ['provider-authorize', 'provider-second-authorize']
-  const points = [...names.map((name) => ({ ...call, name })), places[1] as Place].map((place) =>
-    counter.count(place),
-  )
-  const runsOf = (scenario: string) =>
-    planRuns([{ scenario, points }], { quick: false, seed: 1 }).map(
-      ({ injections: [first] }) => `${first?.fault}@${first?.point}`,
-    )
-  const made = runsOf('payment.create.routed')
-  const moved = runsOf('payment.create.moved')
-  const at = (name: string) => `@worker/${name}/request#1/before`
-
-  expect(made).toContain(`provider-late${at('provider-authorize')}`)
-  expect(made).toContain(`provider-conflict${at('provider-authorize')}`)
-  expect(made).toContain(`provider-hang-after${at('provider-second-authorize')}`)
-  // Its stand-in has no such fault, and a provider without keys executes nothing late.
-  expect(made).not.toContain(`provider-conflict${at('provider-second-authorize')}`)
-  expect(made).not.toContain(`provider-late${at('provider-second-authorize')}`)
-  expect(
-    made.filter((run) => run.endsWith('@api/commit-reserve/Query#1/after')).toSorted(),
-  ).toEqual(['SIGKILL@api/commit-reserve/Query#1/after', 'reset@api/commit-reserve/Query#1/after'])
-  // The first provider of a payment that moves has a fault of its own.
-  expect(moved.filter((run) => run.endsWith(at('provider-authorize')))).toEqual([])
-  expect(moved).toContain(`provider-hang-after${at('provider-second-authorize')}`)
-})
-
 test('where several operations are in progress, the statements that they share are struck', () => {
   const place = {
     role: 'worker',

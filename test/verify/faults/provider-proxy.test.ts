@@ -14,18 +14,6 @@ test.each([
   expect(nameRequest('GET', url)).toBe(name)
 })
 
-test.each([
-  ['second-authorize', 'POST', 'transactions'],
-  ['second-capture', 'PUT', 'transactions/abc/submit_for_settlement'],
-  ['second-adjust', 'PUT', 'transactions/abc/adjust_authorization'],
-  ['second-cancel', 'PUT', 'transactions/abc/void'],
-  ['second-refund', 'POST', 'transactions/abc/refund'],
-  ['second-look', 'GET', 'transactions/abc'],
-  ['second-list', 'POST', 'transactions/advanced_search'],
-])('a request to the second provider has the name %s', (name, method, path) => {
-  expect(nameRequest(method, `/merchants/acme/${path}`)).toBe(name)
-})
-
 test('a request that is no call of the port has the name call', () => {
   expect(nameRequest('POST', '/v1/payment_intents/pi_1/confirm')).toBe('call')
 })

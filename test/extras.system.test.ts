@@ -1,0 +1,82 @@
+// Deletes each extra from a copy of the project, as extras/README.md says: the rest compiles, and passes the
+// tests of what could name an extra.
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { makeTemporaryFolder } from './support/temporary-folder.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const NOT_COPIED = ['node_modules', '.git', '.data']
+const TESTS = [
+  'test/(structure|config|wire-providers)\\.test',
+  'test/http/(payments/providers|server/routes)\\.test',
+  'test/(provider/contract/webhooks|start/tenants/run|dev/stack/webhooks-settings)\\.test',
+  'test/verify/faults/(machine-needs|plan|provider-proxy)\\.test',
+  'test/(docs|dev/docs|deploy)/',
+]
+
+/** It uses the PostgreSQL of this run. */
+const JEST_CONFIG = `import config from './jest.config.js'
+export default { ...config, globalSetup: undefined, globalTeardown: undefined, maxWorkers: 2 }
+`
+
+const execute = promisify(execFile)
+
+const extras = readdirSync(join(ROOT, 'extras'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+
+// A fork may have none.
+for (const name of extras) {
+  describe(`without the extra ${name}`, () => {
+    let folder: string
+
+    const run = async (...args: string[]) =>
+      await execute(process.execPath, args, {
+        cwd: folder,
+        env: {
+          ...process.env,
+          TESTS: 'npm',
+          NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
+        },
+      })
+
+    beforeAll(async () => {
+      folder = join(await makeTemporaryFolder(), 'copy')
+      for (const part of readdirSync(ROOT).filter((file) => !NOT_COPIED.includes(file))) {
+        await cp(join(ROOT, part), join(folder, part), { recursive: true })
+      }
+      await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+      await writeFile(join(folder, 'copy.config.js'), JEST_CONFIG)
+      await rm(join(folder, 'extras', name), { recursive: true })
+      const list = join(folder, 'extras/index.ts')
+      await writeFile(list, withoutExtra(await readFile(list, 'utf8'), name))
+      await run('src/openapi/main.ts')
+      await run('dev/docs/main.ts')
+    })
+
+    test('the rest compiles', async () => {
+      await run('node_modules/typescript-7/bin/tsc', '--noEmit')
+    })
+
+    test('the rest passes its tests', async () => {
+      const jest = ['node_modules/jest/bin/jest.js', '--config', 'copy.config.js']
+
+      const { stderr } = await run(...jest, ...TESTS)
+
+      expect(stderr).toMatch(/Tests: .* [1-9]\d* passed/)
+    })
+  })
+}
+
+/** The list without the import of an extra and its place. */
+function withoutExtra(list: string, name: string): string {
+  const [line = '', own = ''] =
+    new RegExp(`^import \\{ (\\w+) \\} from './${name}/.*\\n`, 'm').exec(list) ?? []
+  expect(own).not.toBe('')
+  return list.replace(line, '').replaceAll(new RegExp(`\\b${own}\\b,? ?`, 'g'), '')
+}
