@@ -10,6 +10,7 @@ import {
   operatorKeys,
   trustedProxies,
 } from './config-formats.ts'
+import { ConfigError } from './config-error.ts'
 import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
 import { CONSTANTS, readConstants, type Constants } from './constants.ts'
 import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant-limits.ts'
@@ -144,10 +145,6 @@ export const providerVariables = Object.keys(providerSettings)
 export const configVariables = Object.keys(environmentSchema.shape).filter(
   (name) => !(name in otelVariables),
 )
-
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-}
 
 /**
  * Reads the settings from an environment (by default this process's own). A blank variable counts

@@ -1,6 +1,7 @@
 // Wires the payment providers from the settings: each with its guards, and the readers of their events.
 import type { Logger } from 'pino'
-import { ConfigError, type Config } from './config.ts'
+import { ConfigError } from './config-error.ts'
+import type { Config } from './config.ts'
 import {
   readProviderClock,
   recordClocksApart,
@@ -13,11 +14,7 @@ import { guardAccount } from './provider/guard-account.ts'
 import { CLOCK_TOLERANCE_SECONDS, guardClock } from './provider/guard-clock.ts'
 import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
-import {
-  ProviderSettingsError,
-  type EventReader,
-  type ProviderAdapter,
-} from './provider/provider-adapter.ts'
+import type { EventReader, ProviderAdapter } from './provider/provider-adapter.ts'
 import { createProviderClock, type ProviderClock } from './provider/provider-clock.ts'
 import { createProviders, type Providers } from './provider/providers.ts'
 
@@ -77,18 +74,14 @@ async function openProvider(
   { limited, clockOf }: Watchers,
 ): Promise<PaymentProvider> {
   const { name } = adapter
-  try {
-    return await adapter.open(config, {
-      timeoutMs: config.PROVIDER_TIMEOUT_MS,
-      returnUrl: config.PAYMENT_RETURN_URL,
-      readsPerSecond: config.PROVIDER_READS_PER_SECOND,
-      resolve: wireNames(config),
-      clock: clockOf(name),
-      limited: (limit) => limited(name, limit),
-    })
-  } catch (error) {
-    throw error instanceof ProviderSettingsError ? new ConfigError(error.message) : error
-  }
+  return await adapter.open(config, {
+    timeoutMs: config.PROVIDER_TIMEOUT_MS,
+    returnUrl: config.PAYMENT_RETURN_URL,
+    readsPerSecond: config.PROVIDER_READS_PER_SECOND,
+    resolve: wireNames(config),
+    clock: clockOf(name),
+    limited: (limit) => limited(name, limit),
+  })
 }
 
 function guard(

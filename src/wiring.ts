@@ -2,7 +2,8 @@
 // other file chooses them.
 import type { Logger } from 'pino'
 import { openAnswers } from './answers/open-answers.ts'
-import { ConfigError, type Config } from './config.ts'
+import { ConfigError } from './config-error.ts'
+import type { Config } from './config.ts'
 import { batchClaims } from './db/operations/leases.ts'
 import { batchRecords } from './db/operations/record-phases.ts'
 import { createCounts } from './domain/tenants/tenant-counts.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { ConfigError, readConfig } from '../src/config.ts'
+import { ConfigError } from '../src/config-error.ts'
+import { readConfig } from '../src/config.ts'
 
 const ENCRYPTION_KEYS = `one:${btoa('o'.repeat(32))}`
 const FORM = 'REDIS_URL: must be redis[s]://[[user]:password@]host[:port][/database]'

@@ -1,7 +1,8 @@
 // Joins Braintree with the service. Its package is loaded only when it is used, as each process starts
 // faster without it.
 import { z } from 'zod'
-import { defineProvider, ProviderSettingsError } from '../../src/provider/provider-adapter.ts'
+import { ConfigError } from '../../src/config-error.ts'
+import { defineProvider } from '../../src/provider/provider-adapter.ts'
 import { braintreeCapabilities, braintreeCapabilitiesWithKeys } from './capabilities.ts'
 import { braintreeSettings } from './settings.ts'
 
@@ -18,9 +19,7 @@ export const braintree = defineProvider({
   async open(settings, { timeoutMs, resolve, clock }) {
     const { BRAINTREE_MERCHANT_ACCOUNTS: merchantAccounts } = settings
     if (merchantAccounts === undefined) {
-      throw new ProviderSettingsError(
-        'BRAINTREE_MERCHANT_ACCOUNTS is not set, such as eur=acme_eur',
-      )
+      throw new ConfigError('BRAINTREE_MERCHANT_ACCOUNTS is not set, such as eur=acme_eur')
     }
     const { createBraintreeProvider } = await import('./braintree-provider.ts')
     return createBraintreeProvider({

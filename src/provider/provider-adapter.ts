@@ -65,7 +65,7 @@ interface Declaration<Settings, Opened, Verified> {
   /**
    * Loads and creates the provider.
    *
-   * @throws ProviderSettingsError when a setting is missing that only it needs.
+   * @throws ConfigError when a setting is missing that only it needs.
    */
   open(settings: Opened, parts: ProviderParts): Promise<PaymentProvider>
   /** Undefined for a provider that sends none. */
@@ -82,11 +82,6 @@ type AnySettings = Readonly<Record<string, unknown>>
 
 /** A provider of which the core knows no setting by name. */
 export type ProviderAdapter = Declaration<AnySettings, AnySettings, AnySettings>
-
-/** A setting of a provider is missing. */
-export class ProviderSettingsError extends Error {
-  override name = 'ProviderSettingsError'
-}
 
 type Values<Shape extends z.ZodRawShape> = {
   readonly [Name in keyof Shape]: z.output<Shape[Name]>

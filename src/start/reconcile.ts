@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 import type { Finding } from '../db/reconciliation/findings.ts'
 import { BY_COMMAND, insertRun } from '../db/reconciliation/reconciliation-runs.ts'
 import { createLog } from '../log.ts'

@@ -1,6 +1,6 @@
 // Checks that the keys of a process open what the database has stored. The first process that encrypts
 // with a key seals a known text with it. Values from before the first seal are tried themselves.
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config-error.ts'
 import type { EncryptionKeys } from '../../config-formats.ts'
 import type { Sql } from '../connection/client.ts'
 import { asService } from '../connection/transaction.ts'

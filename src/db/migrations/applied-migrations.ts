@@ -1,7 +1,7 @@
 // Tells which migrations a database has. The health check uses it.
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config-error.ts'
 import type { Sql } from '../connection/client.ts'
 import { isUndefinedTable } from '../connection/store-errors.ts'
 

@@ -12,7 +12,8 @@ import {
 import type { Sql, Store } from '../connection/client.ts'
 import { isDistributed } from '../migrations/distribution.ts'
 import { TENANT_POLICY } from '../connection/row-security.ts'
-import { ConfigError, type Config } from '../../config.ts'
+import { ConfigError } from '../../config-error.ts'
+import type { Config } from '../../config.ts'
 import { requireStoredKeys } from '../encryption/seals.ts'
 import { refuseDevelopmentDatabase } from '../migrations/applied-migrations.ts'
 
