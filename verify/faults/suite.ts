@@ -15,6 +15,7 @@ import {
   isOnlyLate,
   mayBeStalled,
   messageOf,
+  shouldRepeat,
   type RunResult,
 } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
@@ -34,7 +35,7 @@ export interface SuiteOptions {
 
 const RECOVERIES_KEPT = 1_000
 
-/** Fewer in a quick suite, in which a point that depends on timing costs one run of a sample. */
+/** One in a quick suite: a run that misses its point tells whether that depends on timing. */
 const COUNTING_RUNS = { full: 4, quick: 1 }
 
 /** Without a fault, a job fails only by chance: when two workers take it. */
@@ -56,6 +57,8 @@ export class Suite {
   /** Idle lanes, by kind. */
   readonly #idleLanes = new Map<string, PreparedLane[]>()
   #recoveries: Recovery[] = []
+  /** The points that the counting runs reached, each behind the name of its scenario. */
+  readonly #counted = new Set<string>()
 
   constructor(options: SuiteOptions) {
     this.#options = options
@@ -73,6 +76,9 @@ export class Suite {
     const once = scenarios.map((scenario): Case => ({ scenario, injections: [] }))
     const all = Array.from({ length: COUNTING_RUNS[quick ? 'quick' : 'full'] }, () => once).flat()
     const runs = await this.#runAll(all, 'Counting points')
+    for (const { result, points } of runs) {
+      for (const { label } of points) this.#counted.add(`${result.scenario} ${label}`)
+    }
     const byScenario = Map.groupBy(runs, ({ result }) => result.scenario)
     const counted = [...byScenario].map(([scenario, own]) => ({ scenario, own: inTime(own) }))
     return {
@@ -201,9 +207,28 @@ export class Suite {
   async #runRepeatedly(prepared: PreparedLane, run: Case, tries: number): Promise<Run> {
     const { signal, progress } = this.#options
     const attempt = () => this.#catchErrors(run, () => runCase({ ...prepared, signal }, run))
-    return await runUntilInTime(attempt, signal, tries, ({ case: label, violations: [late] }) =>
-      progress.say(`late    ${label}: ${late?.what ?? ''}; it is made again`),
+    const made = await runUntilInTime(
+      attempt,
+      signal,
+      tries,
+      ({ case: label, violations: [late] }) =>
+        progress.say(`late    ${label}: ${late?.what ?? ''}; it is made again`),
     )
+    const isUnstruck = shouldRepeat(made.result) && made.result.struck === 0
+    const isByChance = isUnstruck && (await this.#isByChance(prepared, run))
+    return { ...made, result: { ...made.result, isByChance } }
+  }
+
+  /** Whether a run without a fault misses the first point of this one, which a counting run reached. */
+  async #isByChance(prepared: PreparedLane, run: Case): Promise<boolean> {
+    const { signal } = this.#options
+    const [first] = run.injections
+    if (!this.#counted.has(`${run.scenario} ${first?.point}`)) return false
+    for (let times = 0; times < COUNTING_RUNS.full; times += 1) {
+      const { points } = await runCase({ ...prepared, signal }, { ...run, injections: [] })
+      if (points.every(({ label }) => label !== first?.point)) return true
+    }
+    return false
   }
 
   async #catchErrors(run: Case, make: () => Promise<Run>): Promise<Run> {

@@ -10,6 +10,11 @@ test.each([
   ['passed', 'had both faults', { faults: PAIR }],
   ['missed', 'had one of two faults', { faults: PAIR, struck: 1 }],
   ['failed', 'did not have its fault', { struck: 0 }],
+  [
+    'missed',
+    'did not have its fault at a point that depends on timing',
+    { struck: 0, isByChance: true },
+  ],
   ['failed', 'had none of two faults', { faults: PAIR, struck: 0 }],
   [
     'failed',
