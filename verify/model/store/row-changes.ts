@@ -131,6 +131,8 @@ export class RowChanges {
     const key = keyOfRow(table, row)
     this.#acquire({ table: name, key, mode })
     const newest = this.#newest(table).find((candidate) => keyOfRow(table, candidate) === key)
+    // There is nothing to lock any more.
+    if (newest === undefined) this.#locks.pop()
     return newest !== undefined && jsonOf(newest) === jsonOf(row) ? row : newest
   }
 
