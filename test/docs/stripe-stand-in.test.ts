@@ -1,20 +1,12 @@
 // Holds docs/stripe-stand-in.md to the stand-in: its control routes, and its example of a lost answer.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { readPage } from '../support/named-tests.ts'
-import {
-  payment,
-  startProvider,
-  type RunningProvider,
-} from '../dev/stripe-stand-in/running-provider.ts'
+import { payment } from '../dev/stripe-stand-in/running-provider.ts'
+import { providerOfFile } from '../support/own-provider.ts'
 
 const page = readPage('docs/stripe-stand-in.md')
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-afterAll(async () => provider.close())
+const provider = providerOfFile()
 
 test('names every control route, and no other', () => {
   const source = ['stripe-stand-in/control.ts', 'stand-in/fault-routes.ts']

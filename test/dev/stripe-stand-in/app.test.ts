@@ -1,19 +1,15 @@
 // Tests the stand-in as a whole: authentication, headers of all answers, and the log.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { pino } from 'pino'
-import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+import { payment } from './running-provider.ts'
+import { providerOfFile } from '../../support/own-provider.ts'
 
-let provider: RunningProvider
+const provider = providerOfFile({ logger: pino({ level: 'info' }, { write: keepLine }) })
 const logged: Record<string, unknown>[] = []
 
 function keepLine(line: string): void {
   logged.push(JSON.parse(line) as Record<string, unknown>)
 }
-
-beforeAll(async () => {
-  provider = await startProvider({ logger: pino({ level: 'info' }, { write: keepLine }) })
-})
-afterAll(async () => provider.close())
 
 const authorization = { Authorization: 'Bearer sk_test_mock' }
 

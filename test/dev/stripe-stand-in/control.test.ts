@@ -1,18 +1,11 @@
 // Tests the control routes over HTTP, as the fault suite uses them.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+import { describe, expect, test } from '@jest/globals'
+import { payment } from './running-provider.ts'
+import { ownProvider } from '../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => T0_MS })
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+const provider = ownProvider({ systemNow: () => T0_MS })
 
 test('advances the clock, which dates objects and log entries', async () => {
   const moved = await provider.control('POST', '/clock', { advance_seconds: 90 })

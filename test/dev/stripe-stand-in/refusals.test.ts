@@ -1,15 +1,9 @@
 // Tests that the stand-in refuses what Stripe refuses since its version 2026-09-30.endive, and takes what
 // Stripe takes, so that an integration that passes here passes there.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { startProvider, type RunningProvider } from './running-provider.ts'
+import { describe, expect, test } from '@jest/globals'
+import { ownProvider } from '../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-beforeEach(() => provider.control('POST', '/reset'))
-afterAll(() => provider.close())
+const provider = ownProvider()
 
 const KEY = 'sk_test_mock'
 const terms = {

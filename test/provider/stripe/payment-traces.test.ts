@@ -1,16 +1,12 @@
 // Tests the look-up of a call on a payment whose answer was lost, at the Stripe stand-in, by the
 // traces that the call left there.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import {
-  payment as paying,
-  startProvider,
-  type RunningProvider,
-} from '../../dev/stripe-stand-in/running-provider.ts'
+import { payment as paying } from '../../dev/stripe-stand-in/running-provider.ts'
 import {
   adapterFor,
   authorized,
@@ -19,24 +15,22 @@ import {
   paymentOf,
   traceOf,
 } from './adapter-calls.ts'
+import { ownProvider } from '../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
 const HOLD_ENDS = new Date(T0_MS + 7 * 86_400_000)
 const SKEW_MS = 300_000
 
-let provider: RunningProvider
+const provider = ownProvider({ systemNow: () => nowMs })
 let adapter: PaymentProvider
 let nowMs: number
 
 beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => nowMs })
   adapter = adapterFor(provider.url)
 })
 beforeEach(async () => {
   nowMs = T0_MS
-  await provider.control('POST', '/reset')
 })
-afterAll(async () => provider.close())
 
 const plant = (id: string | null, members: object) =>
   provider.control('POST', `/objects/${id}`, members)

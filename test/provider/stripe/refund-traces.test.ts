@@ -1,28 +1,23 @@
 // Tests the look-up of a refund whose answer was lost, at the Stripe stand-in, by the refund that the
 // call left there.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../../src/domain/payments/refund.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import type { PaymentProvider, Trace } from '../../../src/provider/payment-provider.ts'
-import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import { adapterFor, captured, identityOf, refundOf, traceOf } from './adapter-calls.ts'
+import { ownProvider } from '../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
 
-let provider: RunningProvider
+const provider = ownProvider({ systemNow: () => T0_MS })
 let adapter: PaymentProvider
 
 beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => T0_MS })
   adapter = adapterFor(provider.url)
 })
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
 
 const plant = (id: string | null, members: object) =>
   provider.control('POST', `/objects/${id}`, members)

@@ -1,16 +1,11 @@
 // Tests the standing of a payment, read through the adapter from a server that returns any answer
 // that a test chooses.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
+import { expect, test } from '@jest/globals'
 import { confirmStanding } from '../../../src/provider/stripe/standing.ts'
 import { adapterFor, authorized, identityOf, paymentOf } from './adapter-calls.ts'
+import { providerOfFile } from '../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-afterAll(() => provider.close())
+const provider = providerOfFile()
 
 const payment = paymentOf({ providerPaymentId: 'pi_held' })
 const error = {

@@ -20,7 +20,9 @@ import {
   paymentOf,
   refundOf,
 } from './adapter-calls.ts'
-import { provider } from '../../support/own-provider.ts'
+import { ownProvider } from '../../support/own-provider.ts'
+
+const provider = ownProvider()
 
 /** For faults that last until the time limit. */
 const TIMEOUT_MS = 1_000

@@ -1,15 +1,10 @@
 // Tests that objects belong to an account in one of its modes: https://docs.stripe.com/keys
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { accountOf } from '../../../../dev/stripe-stand-in/accounts/accounts.ts'
-import { createClient, payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { createClient, payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-
-afterAll(async () => provider.close())
+const provider = providerOfFile()
 
 const clientOf = (apiKey: string) => createClient(Number(new URL(provider.url).port), { apiKey })
 

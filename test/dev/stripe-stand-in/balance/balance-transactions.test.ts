@@ -1,19 +1,12 @@
 // Tests movements on the balance, with the official client: one for each capture and each refund.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => T0_MS })
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+const provider = ownProvider({ systemNow: () => T0_MS })
 
 const hold = () => provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
 

@@ -1,16 +1,11 @@
 // Tests that customers and payment methods have the owners that they have at Stripe, by Stripe's
 // official client. The refusals are Stripe's words.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { createClient, payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { createClient, payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-
-afterAll(async () => provider.close())
+const provider = providerOfFile()
 
 const charge = (terms: Parameters<typeof payment>[0]) =>
   provider.stripe.paymentIntents.create(payment(terms))

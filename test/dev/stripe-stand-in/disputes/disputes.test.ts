@@ -1,19 +1,12 @@
 // Tests disputes and early fraud warnings, with the official client. Each test is named after a fact of
 // Stripe's documentation.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  // No process listens there: the events stay in the outbox.
-  provider = await startProvider({ webhookUrl: 'http://127.0.0.1:9/' })
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+// No process listens there: the events stay in the outbox.
+const provider = ownProvider({ webhookUrl: 'http://127.0.0.1:9/' })
 
 const AMOUNT = 1_000
 const FEE = 1_500

@@ -6,7 +6,9 @@ import { describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { faultNames, type FaultName } from '../../../../dev/stripe-stand-in/faults/faults.ts'
 import { payment, startProvider } from '../running-provider.ts'
-import { provider } from '../../../support/own-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
+
+const provider = ownProvider()
 
 const key = { idempotencyKey: 'key-1' }
 const hangTimeout = { ...key, timeout: 300 }

@@ -1,18 +1,13 @@
 // Tests requests that Stripe executes although their client has left, or already has a 500
 // (https://docs.stripe.com/error-low-level). The stand-in plays the time by its own clock.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { createClient, payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { createClient, payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
 const KEY = { idempotencyKey: 'key-1' }
 const HELD = payment({ capture_method: 'manual' })
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider({ webhookUrl: 'http://127.0.0.1:9' })
-})
-beforeEach(() => provider.control('POST', '/reset'))
-afterAll(() => provider.close())
+const provider = ownProvider({ webhookUrl: 'http://127.0.0.1:9' })
 
 /** A client that leaves after a moment, and repeats nothing. */
 const impatient = () => createClient(Number(new URL(provider.url).port), { timeout: 200 })

@@ -1,21 +1,17 @@
 // Tests differences that control routes plant, with the official client.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
+const provider = ownProvider()
 let paid: Stripe.PaymentIntent
 let refund: Stripe.Refund
 
-beforeAll(async () => {
-  provider = await startProvider()
-})
 beforeEach(async () => {
-  await provider.control('POST', '/reset')
   paid = await provider.stripe.paymentIntents.create(payment({ metadata: { order: '7' } }))
   refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
 })
-afterAll(async () => provider.close())
 
 const objects = {
   'a payment': {

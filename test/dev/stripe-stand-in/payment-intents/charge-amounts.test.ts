@@ -1,13 +1,9 @@
 // Tests the amounts that Stripe refuses: small charges, and fractions that a currency does not have.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { expect, test } from '@jest/globals'
+import { payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-afterAll(async () => provider.close())
+const provider = providerOfFile()
 
 test.each([
   ['usd', 50, 'Amount must be at least $0.50 usd'],

@@ -1,16 +1,11 @@
 // Tests how long held money can be captured, and how an uncaptured hold ends
 // (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method), with the official client.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-beforeEach(() => provider.control('POST', '/reset'))
-afterAll(() => provider.close())
+const provider = ownProvider()
 
 const DAY = 86_400
 const expand = ['latest_charge']

@@ -1,7 +1,9 @@
 // Tests the life cycle of a PaymentIntent, with the official client.
 import { describe, expect, test } from '@jest/globals'
 import { payment } from '../running-provider.ts'
-import { provider } from '../../../support/own-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
+
+const provider = ownProvider()
 
 describe('create', () => {
   test('charges a good card when confirmed', async () => {

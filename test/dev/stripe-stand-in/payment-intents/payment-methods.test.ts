@@ -3,7 +3,9 @@ import { describe, expect, test } from '@jest/globals'
 import { paymentMethods } from '../../../../dev/stripe-stand-in/payment-intents/payment-methods.ts'
 import type { Stripe } from 'stripe'
 import { payment } from '../running-provider.ts'
-import { provider } from '../../../support/own-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
+
+const provider = ownProvider()
 
 const cards = paymentMethods.filter(({ fault }) => fault === undefined)
 const approved = cards.filter(({ outcome }) => outcome.kind === 'approve')

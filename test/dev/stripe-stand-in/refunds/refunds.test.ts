@@ -1,19 +1,15 @@
 // Tests refunds, with the official client.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
+const provider = ownProvider()
 let paid: Stripe.PaymentIntent
 
-beforeAll(async () => {
-  provider = await startProvider()
-})
 beforeEach(async () => {
-  await provider.control('POST', '/reset')
   paid = await provider.stripe.paymentIntents.create(payment())
 })
-afterAll(async () => provider.close())
 
 describe('create', () => {
   test('refunds the whole remaining amount by default', async () => {

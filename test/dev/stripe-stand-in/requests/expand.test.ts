@@ -1,18 +1,18 @@
 // Tests the parameter `expand` with one payment, its refund, its dispute and its warning.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
 type Expand = { expand: string[] }
 
-let provider: RunningProvider
+const provider = providerOfFile()
 let paid: Stripe.PaymentIntent & { customer: string; payment_method: string }
 let refund: Stripe.Refund & { balance_transaction: string }
 let disputed: Stripe.Dispute
 let warning: Stripe.Radar.EarlyFraudWarning
 
 beforeAll(async () => {
-  provider = await startProvider()
   const { stripe } = provider
   const customer = (await stripe.customers.create()).id
   const terms = { customer, payment_method: 'pm_card_createIssuerFraudRecord' }
@@ -22,7 +22,6 @@ beforeAll(async () => {
   ;[warning] = (await stripe.radar.earlyFraudWarnings.list()).data as [typeof warning]
   disputed = await provider.control('POST', '/disputes', { payment_intent: paid.id })
 })
-afterAll(() => provider.close())
 
 const reads: Record<string, (params: Expand) => Promise<unknown>> = {
   'an intent': (params) => provider.stripe.paymentIntents.retrieve(paid.id, params),

@@ -1,19 +1,12 @@
 // Tests idempotency keys against Stripe's documentation.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { createClient, payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { describe, expect, test } from '@jest/globals'
+import { createClient, payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
 const HOUR_SECONDS = 3600
 const key = { idempotencyKey: 'key-1' }
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => 1_800_000_000_000 })
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+const provider = ownProvider({ systemNow: () => 1_800_000_000_000 })
 
 async function post(path: string, body: string, idempotencyKey = 'key-1'): Promise<Response> {
   return fetch(provider.url + path, {

@@ -1,10 +1,11 @@
 // Tests lists of five payments, with the official client.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
 const T0_SECONDS = 1_800_000_000
 
-let provider: RunningProvider
+const provider = providerOfFile({ systemNow: () => nowMs })
 let nowMs = T0_SECONDS * 1000
 /** Five payments, oldest first; the last two were created in the same second. */
 const ids: string[] = []
@@ -12,7 +13,6 @@ const ids: string[] = []
 let ten: string
 
 beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => nowMs })
   ten = (await provider.stripe.customers.create()).id
   const other = (await provider.stripe.customers.create()).id
   for (const second of [0, 10, 20, 30, 30]) {
@@ -21,7 +21,6 @@ beforeAll(async () => {
     ids.push((await provider.stripe.paymentIntents.create(payment({ customer }))).id)
   }
 })
-afterAll(async () => provider.close())
 
 async function list(params: object): Promise<{ order: number[]; hasMore: boolean }> {
   const page = await provider.stripe.paymentIntents.list(params)

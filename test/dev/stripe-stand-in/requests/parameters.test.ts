@@ -1,13 +1,9 @@
 // Tests invalid parameters: each is refused with Stripe's code and with its name.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { expect, test } from '@jest/globals'
+import { payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-afterAll(async () => provider.close())
+const provider = providerOfFile()
 
 test.each([
   ['a missing amount', { amount: undefined }, 'parameter_missing', 'amount'],

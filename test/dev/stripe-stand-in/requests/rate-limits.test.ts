@@ -1,21 +1,14 @@
 // Tests the rate limits of the stand-in: each documented limit refuses with its reason, executes
 // nothing, and is off until a control route sets it. https://docs.stripe.com/rate-limits
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { createRateLimits } from '../../../../dev/stripe-stand-in/requests/rate-limits.ts'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment } from '../running-provider.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
 
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => T0_MS })
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+const provider = ownProvider({ systemNow: () => T0_MS })
 
 const held = () => provider.stripe.paymentIntents.create({ ...payment(), capture_method: 'manual' })
 

@@ -1,17 +1,17 @@
 // Tests search with four payments and two customers: https://docs.stripe.com/search
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { payment } from '../running-provider.ts'
+import { providerOfFile } from '../../../support/own-provider.ts'
 
 const T0_SECONDS = 1_800_000_000
 
-let provider: RunningProvider
+const provider = providerOfFile({ systemNow: () => nowMs })
 let nowMs = T0_SECONDS * 1000
 /** Oldest first. */
 const ids: string[] = []
 let customer: string
 
 beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => nowMs })
   const { stripe } = provider
   customer = (await stripe.customers.create({ name: 'Amy van Dyke', email: 'amy@shop.example' })).id
   await stripe.customers.create({ name: 'Bob' })
@@ -26,7 +26,6 @@ beforeAll(async () => {
   }
   nowMs += 60_000
 })
-afterAll(() => provider.close())
 
 const orders = async (query: string) =>
   (await provider.stripe.paymentIntents.search({ query })).data.map(({ id }) => ids.indexOf(id))

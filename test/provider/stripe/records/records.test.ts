@@ -1,36 +1,28 @@
 // Tests the provider's own records, read through the adapter from the Stripe stand-in and from
 // servers that return any answer that a test chooses.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../../../src/domain/payments/refund.ts'
 import type { PaymentProvider } from '../../../../src/provider/payment-provider.ts'
-import {
-  payment,
-  startProvider,
-  type RunningProvider,
-} from '../../../dev/stripe-stand-in/running-provider.ts'
+import { payment } from '../../../dev/stripe-stand-in/running-provider.ts'
 import { adapterFor, captured, identityOf, refundOf } from '../adapter-calls.ts'
 import {
   answerJson,
   startAnsweringServer,
   type AnsweringServer,
 } from '../../contract/answering-server.ts'
+import { ownProvider } from '../../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
 const always = { from: new Date(0), to: new Date(T0_MS + 86_400_000) }
 
-let provider: RunningProvider
+const provider = ownProvider({ systemNow: () => T0_MS })
 let adapter: PaymentProvider
 
 beforeAll(async () => {
-  provider = await startProvider({ systemNow: () => T0_MS })
   adapter = adapterFor(provider.url)
 })
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
 
 async function collectPages<Record>(pages: AsyncIterable<readonly Record[]>) {
   const collected: (readonly Record[])[] = []
