@@ -1,25 +1,19 @@
 // Checks deploy/docker-compose.production.yml: it starts no stand-in, has no default for a secret, and
 // fits the settings, scripts and ports of the repository.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { configVariables, readConfig } from '../../src/config.ts'
-import { readCompose, ROOT, scriptOf, validateCompose, type ComposeService } from './compose.ts'
-import { copiedPaths, imageEnvironment } from './dockerfile.ts'
+import {
+  environmentOf,
+  interpolate,
+  readCompose,
+  SECRETS,
+  settingsOf,
+  type ComposeService,
+} from './compose.ts'
 
 const development = readCompose('docker-compose.yml')
 const { text, compose } = readCompose('deploy/docker-compose.production.yml')
 const services = Object.entries(compose.services)
 const processes = ['api', 'worker', 'webhook-worker']
-
-const SECRETS: Readonly<Record<string, string>> = {
-  OWNER_DATABASE_URL: 'postgres://owner:1@db/payments',
-  DATABASE_URL: 'postgres://app:2@db/payments',
-  ENCRYPTION_KEYS: `test:${Buffer.alloc(32).toString('base64')}`,
-  STRIPE_SECRET_KEY: 'rk_live_3',
-  STRIPE_WEBHOOK_SECRET: 'whsec_4',
-  ADMIN_API_KEY: 'adm_alice_0123456789abcdef0123',
-}
 
 interface Variable {
   readonly name: string
@@ -44,38 +38,16 @@ function defaultSecrets(file: string): string[] {
     .map(({ name }) => name)
 }
 
-/** Interpolates as Compose does. */
-function interpolate(value: string, environment: Readonly<Record<string, string>>): string {
-  return value.replaceAll(
-    /\$\{(\w+)(:[-?])([^}]*)\}/g,
-    (_, name: string, operator, rest: string) => {
-      const set = environment[name] ?? ''
-      if (set !== '') return set
-      if (operator === ':?') throw new Error(`${name}: ${rest}`)
-      return rest
-    },
-  )
-}
-
-function environmentOf(name: string, environment = SECRETS): Record<string, string> {
-  const own = Object.entries(serviceNamed(name).environment ?? {})
-  return Object.fromEntries(own.map(([key, value]) => [key, interpolate(value, environment)]))
-}
-
 function serviceNamed(name: string): ComposeService {
   const service = compose.services[name]
   if (service === undefined) throw new Error(`there is no service ${name}`)
   return service
 }
 
-/** Returns the settings as a process in the container reads them. */
-function settingsOf(name: string) {
-  return readConfig({ ...imageEnvironment(), ...environmentOf(name) })
-}
+const environmentNamed = (name: string, variables = SECRETS) =>
+  environmentOf(serviceNamed(name), variables)
 
-test('conforms to the Compose specification', () => {
-  expect(validateCompose(compose)).toEqual([])
-})
+const settingsNamed = (name: string) => settingsOf(serviceNamed(name), SECRETS)
 
 describe('secrets', () => {
   test('have no default', () => {
@@ -102,7 +74,7 @@ describe('secrets', () => {
     expect(new Set(required.map(({ name }) => name))).toEqual(new Set(Object.keys(SECRETS)))
     for (const missing of Object.keys(SECRETS)) {
       const environment = { ...SECRETS, [missing]: '' }
-      const interpolateAll = () => services.map(([name]) => environmentOf(name, environment))
+      const interpolateAll = () => services.map(([name]) => environmentNamed(name, environment))
       expect(interpolateAll).toThrow(missing)
     }
   })
@@ -117,7 +89,7 @@ describe('secrets', () => {
     const holders = (value: string) =>
       services
         .map(([name]) => name)
-        .filter((name) => Object.values(environmentOf(name)).includes(value))
+        .filter((name) => Object.values(environmentNamed(name)).includes(value))
 
     expect(Object.keys(SECRETS).map((name) => [name, holders(SECRETS[name] ?? '')])).toEqual([
       ['OWNER_DATABASE_URL', ['migrate', 'tenants', 'rotate-encryption']],
@@ -148,32 +120,6 @@ test('starts only processes of the service: no database and no stand-in', () => 
 })
 
 describe.each(services)('%s', (name, service) => {
-  test('runs a script that is in its image', () => {
-    const script = scriptOf(service)
-
-    expect(existsSync(join(ROOT, script))).toBe(true)
-    expect(copiedPaths().some((path) => script.startsWith(`${path}/`))).toBe(true)
-  })
-
-  test('has known settings with valid values', () => {
-    for (const variable of Object.keys(service.environment ?? {})) {
-      if (!variable.startsWith('OTEL_')) expect(configVariables).toContain(variable)
-    }
-    expect(() => settingsOf(name)).not.toThrow()
-  })
-
-  test('is restricted as in docker-compose.yml', () => {
-    const hardening = ['init', 'stop_grace_period', 'read_only', 'cap_drop', 'security_opt']
-    const usual = development.compose.services['api'] as ComposeService
-
-    for (const setting of hardening) {
-      expect(usual[setting]).toBeDefined()
-      expect([setting, service[setting]]).toEqual([setting, usual[setting]])
-    }
-    const graceMs = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000
-    expect(graceMs).toBeGreaterThan(settingsOf(name).SHUTDOWN_TIMEOUT_MS)
-  })
-
   test('mounts only certificates, and cannot write them', () => {
     expect(service.volumes).toEqual([expect.stringMatching(/:\/certificates:ro$/)])
   })
@@ -205,9 +151,9 @@ test('the published ports are the listening ones', () => {
   const published = (name: string) =>
     serviceNamed(name).ports?.map((port) => Number(port.split(':').at(-1)))
   const [api, worker, webhooks] = [
-    settingsOf('api'),
-    settingsOf('worker'),
-    settingsOf('webhook-worker'),
+    settingsNamed('api'),
+    settingsNamed('worker'),
+    settingsNamed('webhook-worker'),
   ]
 
   expect(published('api')).toEqual([api.PORT, api.METRICS_PORT])
@@ -226,11 +172,11 @@ test('the health check of the workers asks for their own metrics', () => {
 })
 
 test('the workers share the queues', () => {
-  expect(settingsOf('worker').WORKER_QUEUES).toEqual(['payments', 'maintenance'])
-  expect(settingsOf('webhook-worker').WORKER_QUEUES).toEqual(['webhooks'])
+  expect(settingsNamed('worker').WORKER_QUEUES).toEqual(['payments', 'maintenance'])
+  expect(settingsNamed('webhook-worker').WORKER_QUEUES).toEqual(['webhooks'])
 })
 
 test('the API trusts one proxy, and no client can connect past it', () => {
-  expect(settingsOf('api').TRUST_PROXY).toBe(1)
+  expect(settingsNamed('api').TRUST_PROXY).toBe(1)
   expect(serviceNamed('api').ports?.every((port) => port.startsWith('127.0.0.1:'))).toBe(true)
 })

