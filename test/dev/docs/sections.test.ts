@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { renderStateDiagram } from '../../../dev/docs/markdown.ts'
 import { DocumentError, fillSections } from '../../../dev/docs/sections.ts'
 
 const render = (name: string): string => {
@@ -59,4 +60,10 @@ test.each([
 ])('refuses %s', (_, text, message) => {
   expect(() => fillSections(text, render)).toThrow(DocumentError)
   expect(() => fillSections(text, render)).toThrow(message)
+})
+
+test('a label that would break a diagram is refused', () => {
+  const arrow = { from: 'one', to: 'two', label: 'first; second' }
+
+  expect(() => renderStateDiagram([arrow])).toThrow('Mermaid cannot show the label first; second')
 })
