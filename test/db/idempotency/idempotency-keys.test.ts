@@ -8,8 +8,6 @@ import {
   findIdle,
   reopenIfFailed,
 } from '../../../src/db/idempotency/idempotency-keys.ts'
-import type { Claim } from '../../../src/db/operations/leases.ts'
-import { readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
@@ -90,17 +88,6 @@ describe('reserving', () => {
     expect(await countRows(store.sql, 'payments', tenantId)).toBe(1)
   })
 
-  test('returns the same id again after a lost acknowledgment', async () => {
-    const reservation = reservationOf(await makeTenant(store))
-    await reserve(store.sql, reservation)
-
-    const again = await reserve(store.sql, reservation)
-
-    expect(again.id).toBe(reservation.id)
-    expect(await countJobs(store.sql, reservation.id)).toBe(1)
-    expect(await countRows(store.sql, 'phase_runs', reservation.tenantId)).toBe(1)
-  })
-
   test('relies on the unique constraint, which refuses a second row of the key', async () => {
     const tenantId = await makeTenant(store)
     const { id } = await reserve(store.sql, reservationOf(tenantId))
@@ -117,17 +104,6 @@ describe('reserving', () => {
       code: '23505',
       constraint_name: 'idempotency_keys_one_per_key',
     })
-  })
-
-  test('treats the same key of two tenants as two operations', async () => {
-    const [one, other] = [await makeTenant(store), await makeTenant(store)]
-
-    const first = await reserve(store.sql, reservationOf(one, { key: 'order-1' }))
-    const second = await reserve(store.sql, reservationOf(other, { key: 'order-1' }))
-
-    expect(second.id).not.toBe(first.id)
-    expect(await findIdempotencyKey(store.sql, one, 'order-1')).toEqual(first)
-    expect(await findIdempotencyKey(store.sql, other, 'order-1')).toEqual(second)
   })
 
   test('compares keys by every character, including case and spaces', async () => {
@@ -162,27 +138,6 @@ describe('claiming', () => {
     )
   })
 
-  test('is refused while the operation is leased, and changes nothing', async () => {
-    const held = await claimedOperation(store)
-    const before = await readRow(store.sql, held)
-
-    const claim = await claimIfUnowned(store.sql, held, LEASE_MS)
-
-    expect(claim).toBeUndefined()
-    expect(await readRow(store.sql, held)).toEqual(before)
-  })
-
-  test('succeeds once among 20 concurrent claims', async () => {
-    const ref = await pendingOperation(store)
-
-    const claims = await Promise.all(
-      Array.from({ length: RIVALS }, () => claimIfUnowned(store.sql, ref, LEASE_MS)),
-    )
-
-    expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1)
-    expect(await readRow(store.sql, ref)).toMatchObject({ lease_epoch: 1, attempts: 1 })
-  })
-
   test('succeeds after the lease expired, with a new epoch, and in doubt', async () => {
     const held = await claimedOperation(store)
     await letLeaseRunOut(store.sql, held)
@@ -215,25 +170,6 @@ describe('claiming', () => {
 
     expect(claim).toMatchObject({ inDoubt: false, phaseAgeMs: 0 })
   })
-
-  test.each([
-    ['completed', (claim: Claim) => finish(store, claim)],
-    ['failed_retryable', (claim: Claim) => giveBack(store, claim, failed)],
-    ['unknown', (claim: Claim) => giveBack(store, claim, unknown)],
-  ])('is refused when the operation is %s', async (status, end) => {
-    const held = await claimedOperation(store)
-    await end(held)
-
-    expect(await claimIfUnowned(store.sql, held, LEASE_MS)).toBeUndefined()
-    expect(await readOperationState(store.sql, held)).toMatchObject({ status, leaseEpoch: 1 })
-  })
-
-  test('fails for another tenant', async () => {
-    const { id } = await pendingOperation(store)
-    const tenantId = await makeTenant(store)
-
-    expect(await claimIfUnowned(store.sql, { tenantId, id }, LEASE_MS)).toBeUndefined()
-  })
 })
 
 describe('reopening', () => {
@@ -248,22 +184,6 @@ describe('reopening', () => {
     expect(reopened.filter(Boolean)).toHaveLength(1)
     expect(await readRow(store.sql, held)).toMatchObject({ status: 'pending', last_error: null })
     expect(await countJobs(store.sql, held.id)).toBe(2)
-  })
-
-  test.each([
-    ['pending', (claim: Claim) => giveBack(store, claim, pending)],
-    ['processing', () => Promise.resolve(true)],
-    ['unknown', (claim: Claim) => giveBack(store, claim, unknown)],
-    ['completed', (claim: Claim) => finish(store, claim)],
-  ])('changes nothing for an operation that is %s', async (_, end) => {
-    const held = await claimedOperation(store)
-    await end(held)
-    const before = await readRow(store.sql, held)
-
-    expect(await store.sql.begin((tx) => reopenIfFailed(tx, held))).toBe(false)
-
-    expect(await readRow(store.sql, held)).toEqual(before)
-    expect(await countJobs(store.sql, held.id)).toBe(1)
   })
 })
 
