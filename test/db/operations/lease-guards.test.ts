@@ -91,57 +91,39 @@ describe('the writes of the owner', () => {
   })
 })
 
-describe('a lost lease writes nothing:', () => {
-  const writes: [string, (fence: Claim) => Promise<boolean>][] = [
-    ['advance', (fence) => advance(fence, 'captured')],
-    ['finish', (fence) => finish(store, fence)],
-    ['renew', (fence) => renewIfOwner(store.sql, fence, LEASE_MS)],
-    ['give back', (fence) => giveBack(store, fence, pending)],
-  ]
+/** Each makes a claim one that does not own the operation any more. */
+const losses: [string, (claim: Claim) => Promise<unknown>][] = [
+  [
+    'an earlier lease epoch',
+    async (claim) => {
+      await letLeaseRunOut(store.sql, claim)
+      await claimOrThrow(store.sql, claim)
+    },
+  ],
+  ['an earlier recovery point', (claim) => advance(claim)],
+  ['an operation that was given back', (claim) => giveBack(store, claim, pending)],
+  ['an operation that was completed', (claim) => finish(store, claim)],
+  [
+    'another tenant',
+    async (claim) => void Object.assign(claim, { tenantId: await makeTenant(store) }),
+  ],
+]
 
-  test.each(writes)('%s with an earlier lease epoch', async (_, write) => {
-    const stale = await claimedOperation(store)
-    await letLeaseRunOut(store.sql, stale)
-    await claimOrThrow(store.sql, stale)
-    const before = await readRow(store.sql, stale)
+const writes: [string, (fence: Claim) => Promise<boolean>][] = [
+  ['advance', (fence) => advance(fence, 'captured')],
+  ['finish', (fence) => finish(store, fence)],
+  ['renew', (fence) => renewIfOwner(store.sql, fence, LEASE_MS)],
+  ['give back', (fence) => giveBack(store, fence, pending)],
+]
 
-    expect(await write(stale)).toBe(false)
-    expect(await readRow(store.sql, stale)).toEqual(before)
-  })
+describe.each(losses)('with the lease of %s nothing is written:', (_, lose) => {
+  test.each(writes)('%s', async (_write, write) => {
+    const owner = await claimedOperation(store)
+    const fence = { ...owner }
+    await lose(fence)
+    const before = await readRow(store.sql, owner)
 
-  test.each(writes)('%s with an earlier recovery point', async (_, write) => {
-    const stale = await claimedOperation(store)
-    await advance(stale)
-    const before = await readRow(store.sql, stale)
-
-    expect(await write(stale)).toBe(false)
-    expect(await readRow(store.sql, stale)).toEqual(before)
-  })
-
-  test.each(writes)('%s after the operation was given back', async (_, write) => {
-    const stale = await claimedOperation(store)
-    await giveBack(store, stale, pending)
-    const before = await readRow(store.sql, stale)
-
-    expect(await write(stale)).toBe(false)
-    expect(await readRow(store.sql, stale)).toEqual(before)
-  })
-
-  test.each(writes)('%s after the operation was completed', async (_, write) => {
-    const stale = await claimedOperation(store)
-    await finish(store, stale)
-    const before = await readRow(store.sql, stale)
-
-    expect(await write(stale)).toBe(false)
-    expect(await readRow(store.sql, stale)).toEqual(before)
-  })
-
-  test.each(writes)('%s as another tenant', async (_, write) => {
-    const held = await claimedOperation(store)
-    const tenantId = await makeTenant(store)
-    const before = await readRow(store.sql, held)
-
-    expect(await write({ ...held, tenantId })).toBe(false)
-    expect(await readRow(store.sql, held)).toEqual(before)
+    expect(await write(fence)).toBe(false)
+    expect(await readRow(store.sql, owner)).toEqual(before)
   })
 })

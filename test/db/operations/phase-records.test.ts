@@ -7,7 +7,6 @@ import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment, StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { withChange, type Writes } from '../../../src/db/operations/phase-records.ts'
 import { findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
-import { isRefusedForItsContent } from '../../../src/db/connection/store-errors.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import {
   paymentAfter,
@@ -21,7 +20,6 @@ import {
   claimedOperation,
   claimOrThrow,
   LEASE_MS,
-  letLeaseRunOut,
   reservationOf,
   response,
   RETENTION_SECONDS,
@@ -96,30 +94,6 @@ async function claimedRefund(): Promise<Claim & { refund: Refund }> {
 }
 
 describe('the owner of the lease', () => {
-  test('records a phase with all of its writes', async () => {
-    const claim = await claimedOperation(store)
-    const before = await rowsOf(claim)
-
-    expect(await advance(claim, everythingOf(claim))).toBe(true)
-
-    const after = await rowsOf(claim)
-    const added = Object.entries(after).map(
-      ([table, rows]) => [table, rows.length - (before[table]?.length ?? 0)] as const,
-    )
-    expect(Object.fromEntries(added)).toEqual({
-      idempotency_keys: 0,
-      payments: 0,
-      refunds: 0,
-      events: 1,
-      phase_runs: 1,
-      ledger_postings: 2,
-      provider_events: 1,
-      jobs: 1,
-    })
-    expect(after['idempotency_keys']).toMatchObject([{ recovery_point: 'authorized' }])
-    expect(after['payments']).toMatchObject([{ status: 'requires_action' }])
-  })
-
   const changes: [string, PaymentChange][] = [
     ['held money', { status: 'processing', providerPaymentId: 'pi_1', clientSecret: 's_1' }],
     ['a required action', { status: 'requires_action', providerPaymentId: 'pi_2' }],
@@ -182,35 +156,6 @@ describe('the owner of the lease', () => {
 })
 
 describe('nothing is written', () => {
-  test.each([
-    ['advancing', advance],
-    ['finishing', finish],
-  ])('by %s once the lease is lost', async (_, write) => {
-    const claim = await claimedOperation(store)
-    await letLeaseRunOut(store.sql, claim)
-    await claimOrThrow(store.sql, claim)
-    const before = await rowsOf(claim)
-
-    expect(await write(claim, everythingOf(claim))).toBe(false)
-
-    expect(await rowsOf(claim)).toEqual(before)
-  })
-
-  test('for a payment that has left its status', async () => {
-    const claim = await claimedOperation(store)
-    await store.sql`
-      update payments set status = 'unknown', previous_status = 'processing'
-      where id = ${claim.paymentId}
-    `
-    const before = await rowsOf(claim)
-
-    const error = await advance(claim, everythingOf(claim)).catch((thrown: unknown) => thrown)
-
-    expect(error).toBeInstanceOf(StaleResourceError)
-    expect(isRefusedForItsContent(error)).toBe(false)
-    expect(await rowsOf(claim)).toEqual(before)
-  })
-
   test('for a payment that leaves its status while the statement waits for it', async () => {
     const claim = await claimedOperation(store)
     const waiting = await store.sql.begin(async (tx) => {
