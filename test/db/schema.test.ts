@@ -221,6 +221,7 @@ const completed = {
 const fromProcessing = { previous_status: 'processing' }
 const declined = { ...fromProcessing, status: 'declined', failure_code: 'card_declined' }
 
+const failed = { ...fromProcessing, status: 'failed' }
 const canceled = { ...fromProcessing, status: 'canceled', cancellation_reason: 'expired' }
 const held = { ...fromProcessing, status: 'requires_capture', provider_payment_id: 'pi_held' }
 const actionRequired = {
@@ -274,6 +275,8 @@ test.each<[string, Table, Row]>([
     'payments',
     anotherSucceeded({ amount_refunded_minor: 1000, amount_refunding_minor: 999 }),
   ],
+  ['a failed payment without a reason', 'payments', failed],
+  ['a failed payment with a reason', 'payments', { ...failed, failure_code: 'expired' }],
   ['a refund of one minor unit', 'refunds', { amount_minor: 1 }],
   ['a key of 255 characters', 'idempotency_keys', { key: 'k'.repeat(255) }],
   ['a leased key in doubt', 'idempotency_keys', { ...leased, in_doubt: true }],

@@ -100,23 +100,4 @@ describe('the list of events', () => {
     expect(events.map(({ data }) => data.object['id'])).toEqual([payment.id])
     expect(await listEvents('type=refund.failed', owner)).toEqual([])
   })
-
-  test('has no events of another tenant', async () => {
-    const payment = await makePayment(service, tenant, 'succeeded')
-    const other = await service.createTenant()
-
-    expect(await listEvents('', other)).toEqual([])
-    expect(await listEvents(`payment=${payment.id}`, other)).toEqual([])
-  })
-})
-
-describe('GET /v1/events/:id', () => {
-  test('returns the event as in the list', async () => {
-    await makePayment(service, tenant, 'succeeded')
-    const [listed] = await listEvents('limit=1')
-
-    const answer = await get(service.apiUrl, tenant, `/v1/events/${listed?.id}`)
-
-    expect(answer.json).toEqual(listed)
-  })
 })
