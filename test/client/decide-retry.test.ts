@@ -70,18 +70,6 @@ describe('does not retry after the final answer', () => {
   })
 })
 
-test.each([NO_ANSWER, answer(503, { retryAfterMs: 0 })])(
-  'never retries a POST without a key',
-  (result) => {
-    expect(decide(result, { isIdempotent: false })).toEqual({ retry: false, reason: 'unsafe' })
-  },
-)
-
-test('stops after the maximum number of failures', () => {
-  expect(decide(NO_ANSWER, { failures: 7 })).toMatchObject({ retry: true })
-  expect(decide(NO_ANSWER, { failures: 8 })).toEqual({ retry: false, reason: 'failures' })
-})
-
 test('does not start a delay that would end after the deadline', () => {
   const busy = answer(503, { retryAfterMs: 5_000 })
 

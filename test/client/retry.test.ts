@@ -76,21 +76,6 @@ describe('a call with a key', () => {
     expect(retries.map(({ idempotencyKey }) => idempotencyKey)).toEqual([key, key])
   })
 
-  test.each([
-    ['402', problem(402, 'payment-declined')],
-    [
-      '500 with Stripe-Should-Retry: false',
-      respond(500, STRIPE_PROBLEM, { 'stripe-should-retry': 'false' }),
-    ],
-    ['202', respond(202, { ...PAYMENT, status: 'processing' }, { 'retry-after': '1' })],
-  ])('is not retried after the final answer %s', async (_, final) => {
-    const { pay } = await setUp([final])
-
-    await pay('key')
-
-    expect(double.received).toHaveLength(1)
-  })
-
   test('throws the last problem after the maximum number of failures', async () => {
     const { pay } = await setUp([problem(503, 'provider-unavailable', SOON)], { maxFailures: 3 })
 

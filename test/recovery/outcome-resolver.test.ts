@@ -663,65 +663,8 @@ describe('evidence about an unknown outcome', () => {
     expect(look).toEqual({ call: 'payment_intents.retrieve' })
   })
 
-  test('an id from an operator is verified and used', async () => {
-    const ref = await stale('nonsense_body')
-    const [intent] = await executedOf('payment_intent.create', ref)
-    const evidence = {
-      claim: CLAIM,
-      provider_payment_id: intent?.id ?? '',
-      by: 'alice',
-      note: 'seen there',
-    }
-
-    expect(await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)).toBe(true)
-    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
-
-    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
-    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', evidence: null })
-  })
-
-  test('an id of another payment from an operator resolves nothing', async () => {
-    const other = await t.readPayment(await captured(t))
-    const ref = await stale('unavailable')
-    const evidence = {
-      claim: CLAIM,
-      provider_payment_id: other.providerPaymentId ?? '',
-      by: 'eve',
-      note: '',
-    }
-
-    await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)
-    expect(await resolveDue(t.engine)).toMatchObject({ settled: 0 })
-
-    expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
-  })
-
   const unverified = { ...PROOF, unverified: true, by: 'alice and bob' } as const
   const lostLook = { match: lookUp, fault: 'hang_before', times: 1 }
-
-  test('a proof of absence leaves it to its client at once, although it may still be under way', async () => {
-    const ref = await madeUnknown(authorization, 'unavailable')
-
-    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
-    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
-
-    expect(await t.readKey(ref)).toMatchObject({
-      status: 'failed_retryable',
-      last_error: 'not found, and did not happen according to alice',
-    })
-  })
-
-  // The provider has authorized, but does not answer the look-up.
-  test('a proof of absence is not believed when no look-up was answered', async () => {
-    const ref = await stale('nonsense_body')
-    await t.provider.addFault(lostLook)
-
-    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
-    expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
-    expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
-  })
 
   test('a proof that was not believed counts for no later look-up', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
@@ -748,16 +691,6 @@ describe('evidence about an unknown outcome', () => {
       })
       return ref
     }
-
-    test('leaves it to its client, and a wrong word charges once', async () => {
-      const ref = await toldAbsent()
-
-      expect(await reopenOperation(t.engine, ref)).toBe(true)
-      expect(await t.readKey(ref)).toMatchObject({ status: 'pending', in_doubt: true })
-      expect(await runOperation(t.engine, ref)).toBe('finished')
-
-      expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
-    })
 
     test('charges once when the client retries after the provider has forgotten the key', async () => {
       const ref = await toldAbsent()
@@ -805,15 +738,6 @@ describe('evidence about an unknown outcome', () => {
       await requestCheckIfUnknown(t.engine.store.sql, ref, unverified)
       expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
     })
-  })
-
-  test('a proof of absence does not override what is found', async () => {
-    const ref = await madeUnknown(authorization, 'nonsense_body')
-
-    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
-    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
-
-    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
   })
 
   test('absence is concluded only for an operation that has not changed since', async () => {

@@ -1,7 +1,6 @@
 // Tests the status of a payment whose cancellation has stopped, and that the payment returns to its
 // previous status when the provider declines the cancellation.
 import { describe, expect, test } from '@jest/globals'
-import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
@@ -44,17 +43,6 @@ describe.each([
     expect(await t.readPayment(ref)).toMatchObject({ status, failure: null })
     expect(await runOperation(t.engine, await t.acceptCancel(ref))).toBe('finished')
     expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
-  })
-
-  test('a cancellation with an unknown outcome makes the payment unknown, and blocks other operations', async () => {
-    const ref = await t.acceptCancel(await make(t))
-    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
-
-    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
-
-    expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
-    await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
-    await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
   })
 })
 

@@ -1,9 +1,6 @@
 // Tests which deliveries an event gets, and that they are sent again on request: one by a
 // redelivery, the failed ones of an endpoint by a replay.
-import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { changePayment, findPayment } from '../../../src/db/payments/payments.ts'
 import {
   redeliverIfEnabled,
   replayFailedDeliveries,
@@ -13,7 +10,7 @@ import {
   RETRY_DELAYS_SECONDS,
   type WebhookDelivery,
 } from '../../../src/domain/webhooks/webhook-delivery.ts'
-import { countRows, makeTenant, reservationOf, reserve } from '../../db/reservations.ts'
+import { makeTenant } from '../../db/reservations.ts'
 import { status } from '../../support/receiver.ts'
 import {
   deliveries,
@@ -74,30 +71,6 @@ describe('the deliveries of an event', () => {
 
     expect(await deliveries()).toEqual([])
     expect(await queuedJobs()).toEqual([])
-  })
-
-  test('do not exist when the event is rolled back', async () => {
-    await makeEndpoint({ eventTypes: ['payment.failed'] })
-    const payment = await findPayment(store.sql, tenantId, await makePayment())
-    if (payment === undefined) throw new Error('no payment')
-    const failing = store.sql.begin(async (tx) => {
-      await changePayment(tx, payment, { status: 'failed' }, 'key')
-      expect(await countRows(tx as unknown as Store['sql'], 'webhook_deliveries', tenantId)).toBe(1)
-      throw new Error('rolled back')
-    })
-
-    await expect(failing).rejects.toThrow('rolled back')
-    expect(await deliveries()).toEqual([])
-    expect(await queuedJobs()).toEqual([])
-  })
-
-  test('are not created again when a key is reserved twice', async () => {
-    await makeEndpoint()
-    const reservation = reservationOf(tenantId)
-    await reserve(store.sql, reservation)
-    await reserve(store.sql, { ...reservation, id: randomUUIDv7() })
-
-    expect(await deliveries()).toHaveLength(1)
   })
 })
 
