@@ -4,7 +4,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { join } from 'node:path'
 import pino from 'pino'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { insertRun, type Run } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
@@ -28,6 +28,7 @@ import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/runn
 import { createTestDatabase } from '../support/database.ts'
 import { emptyTables } from '../support/empty-tables.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 /** Long ago, so that no other records fall into the window. */
 export const window = {
@@ -80,12 +81,7 @@ export async function openBooks(): Promise<Books> {
   const path = join(await makeTemporaryFolder(), 'provider.db')
   const provider = await startProvider({ path })
   const theirs = openStorage({ path, webhookUrl: null, systemNow: Date.now })
-  const store = openStore({
-    url: database.url,
-    applicationName: 'test books',
-    poolSize: 4,
-    timeoutMs: 10_000,
-  })
+  const store = openTestStore(database.url)
   const tenantIds: string[] = []
   for (const name of ['one', 'two', 'three']) {
     tenantIds.push(await createTenant(store, { name, apiKey: `sk_test_books_${name}` }))

@@ -1,12 +1,13 @@
 // Tests `npm run dashboard` as a process, on the loopback address.
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../../src/config.ts'
 import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-settings.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 const start = (env: Record<string, string>) =>
   startProcess('src/start/dashboard.ts', { env: { DASHBOARD_PORT: '0', ...env } })
@@ -31,12 +32,7 @@ describe('with a database', () => {
   let store: Store
 
   beforeAll(async () => {
-    store = openStore({
-      url: database.url,
-      applicationName: 'test',
-      poolSize: 1,
-      timeoutMs: 10_000,
-    })
+    store = openTestStore(database.url, 1)
     dashboard = start({ DATABASE_URL: database.url })
     url = await urlOf(dashboard)
   })

@@ -1,15 +1,10 @@
 // Runs the operators' API for tests: over HTTP, under the service's role, on the database of a test
 // engine. The test can therefore create operations in any state.
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from '@jest/globals'
 import pino from 'pino'
-import { createApiServer } from '../../src/http/limits/api-server.ts'
-import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { showId } from '../../src/domain/resource-id.ts'
-import type { ApiParts } from '../../src/http/endpoint.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { wireApi } from '../../src/wiring.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
@@ -17,6 +12,7 @@ import { read, type ApiResponse } from './client.ts'
 import { fetchApi } from './documented.ts'
 import { withoutRetries } from './engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from './engine.ts'
+import { serveApi, type ServedApi } from './served-api.ts'
 
 /** Windows end by the clock: one of a minute might within a test. */
 export const LONG_WINDOW = { RATE_LIMIT_WINDOW_SECONDS: '3600' }
@@ -44,8 +40,8 @@ export interface AdminApi {
 
 export async function startAdminApi(settings: Record<string, string> = {}): Promise<AdminApi> {
   const t = await startTestEngine()
-  const running: { server: Server; parts: ApiParts }[] = []
-  const listen = async (own: Record<string, string>): Promise<Server> => {
+  const running: ServedApi[] = []
+  const listen = async (own: Record<string, string>): Promise<ServedApi> => {
     const environment = {
       DATABASE_URL: t.databaseUrl,
       DATABASE_POOL_SIZE: '3',
@@ -56,14 +52,12 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
       ADMIN_API_KEY: Object.entries(OPERATORS).join(',').replaceAll(',adm', '=adm'),
       ...own,
     }
-    const parts = await wireApi(readConfig(environment), pino({ level: 'silent' }))
-    const server = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    running.push({ server, parts })
-    return server
+    const log = pino({ level: 'silent' })
+    const served = await serveApi(await wireApi(readConfig(environment), log))
+    running.push(served)
+    return served
   }
-  const first = await listen(settings)
-  const url = urlOf(first)
+  const { url, server } = await listen(settings)
   const ask = async (method: string, path: string, operator: Operator, body?: unknown) => {
     const headers: Record<string, string> = { authorization: `Bearer ${OPERATORS[operator]}` }
     if (body === undefined) return await read(await fetchApi(`${url}${path}`, { method, headers }))
@@ -74,8 +68,8 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
   return {
     t,
     url,
-    server: first,
-    serve: async (own) => urlOf(await listen(own)),
+    server,
+    serve: async (own) => (await listen(own)).url,
     get: (path, operator = 'alice') => ask('GET', path, operator),
     post: (path, body, operator = 'alice') => ask('POST', path, operator, body),
     remove: (path, operator = 'alice') => ask('DELETE', path, operator),
@@ -86,21 +80,11 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
       `
     },
     async stop() {
-      for (const { server, parts } of running) {
-        parts.watch.stop()
-        parts.answers.close()
-        const closed = once(server, 'close')
-        server.close()
-        server.closeAllConnections()
-        await closed
-        await parts.store.close()
-      }
+      for (const served of running) await served.stop()
       await t.stop()
     },
   }
 }
-
-const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 export const shownId = ({ id }: { id: string }): string => showId('op', id)
 

@@ -5,7 +5,6 @@ import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/leases.ts'
 import { batchRecords } from '../../src/db/operations/record-phases.ts'
 import { createCounts } from '../../src/domain/tenants/tenant-counts.ts'
-import { openStore } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
 import type { Intent, WriteResources } from '../../src/db/idempotency/intent.ts'
 import { reserveIntent } from '../../src/db/idempotency/intents.ts'
@@ -31,6 +30,7 @@ import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { AMOUNT_MINOR } from '../operations/amount.ts'
 import { createTestDatabase } from './database.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 const usualSettings: EngineSettings = {
   LEASE_MS: 10_000,
@@ -104,13 +104,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
   const settings = { ...usualSettings, ...own }
   const database = await createTestDatabase()
   const provider = await startProvider()
-  const store = openStore({
-    url: database.url,
-    applicationName: 'test engine',
-    poolSize: 6,
-    // Tests fill tables with very many rows in one statement.
-    timeoutMs: 60_000,
-  })
+  const store = openTestStore(database.url, 6)
   const { sql } = store
   const announced: string[] = []
   const apiKey = 'sk_test_engine'

@@ -3,24 +3,19 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import pino from 'pino'
-import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
-import { createApiServer, type ServerTimeouts } from '../../src/http/limits/api-server.ts'
+import type { ServerTimeouts } from '../../src/http/limits/api-server.ts'
 import { wireApi } from '../../src/wiring.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { serveApi, type ServedApi } from './served-api.ts'
 import type { Tenant } from './service.ts'
-
-export interface ServedApi {
-  readonly url: string
-  readonly parts: ApiParts
-  readonly server: Server
-}
+import { openTestStore } from '../db/reservations.ts'
 
 export interface LimitedApi {
   readonly url: string
@@ -54,7 +49,7 @@ async function startOn(
   settings: Record<string, string>,
   timeouts?: ServerTimeouts,
 ): Promise<LimitedApi> {
-  const running: { server: Server; parts: ApiParts }[] = []
+  const running: ServedApi[] = []
   const serve = async (own: Record<string, string>) => {
     const environment = {
       DATABASE_URL: database.url,
@@ -62,39 +57,25 @@ async function startOn(
       WAIT_SECONDS: '0',
       ENCRYPTION_KEYS,
     }
-    const parts = await wireApi(readConfig({ ...environment, ...own }), pino({ level: 'silent' }))
-    const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    running.push({ server, parts })
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, parts, server }
+    const config = readConfig({ ...environment, ...own })
+    const served = await serveApi(await wireApi(config, pino({ level: 'silent' })), timeouts)
+    running.push(served)
+    return served
   }
-  const { url, parts, server: first } = await serve(settings)
-  const store = openStore({
-    url: database.url,
-    applicationName: 'test',
-    poolSize: 2,
-    timeoutMs: 60_000,
-  })
+  const { url, parts, server } = await serve(settings)
+  const store = openTestStore(database.url, 2)
   return {
     url,
     store,
     parts,
-    server: first,
+    server,
     serve,
     async createTenant() {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
       return { apiKey, id: await createTenant(store, { name: 'test', apiKey }) }
     },
     async stop() {
-      for (const { server, parts: own } of running) {
-        own.watch.stop()
-        own.answers.close()
-        const closed = once(server, 'close')
-        server.close()
-        server.closeAllConnections()
-        await closed
-        await own.store.close()
-      }
+      for (const served of running) await served.stop()
       await store.close()
       await database.drop()
     },

@@ -2,18 +2,15 @@
 // over HTTP, the engine, a real database under the service's role, and the Stripe stand-in over
 // HTTP. Only pg-boss is missing: the wake-up after each commit runs the waiting operations.
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import pino from 'pino'
-import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
 import { createTenant, setTenantFees } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import type { FeeSchedule } from '../../src/domain/ledger/ledger.ts'
-import { createApiServer, type ServerTimeouts } from '../../src/http/limits/api-server.ts'
+import type { ServerTimeouts } from '../../src/http/limits/api-server.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -21,7 +18,9 @@ import { wireApi, wireEngine, wireWorkerBase } from '../../src/wiring.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
+import { serveApi } from './served-api.ts'
 import type { Tenant } from './service.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 export interface ServiceInProcess {
   readonly apiUrl: string
@@ -59,21 +58,15 @@ export async function startServiceInProcess(
 
   const log = pino({ level: 'silent' })
   const engine = await wireEngine(config, wireWorkerBase(config, log))
-  const store = openStore({
-    url: database.url,
-    applicationName: 'test',
-    poolSize: 2,
-    timeoutMs: 60_000,
-  })
+  const store = openTestStore(database.url, 2)
 
   const worker = workerOf(engine, store)
   const parts = { ...(await wireApi(config, log)), wakeWorkers: worker.wake, ...own }
-  const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const served = await serveApi(parts, timeouts)
   return {
-    apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiUrl: served.url,
     databaseUrl: database.url,
-    server,
+    server: served.server,
     parts,
     store,
     provider,
@@ -86,13 +79,8 @@ export async function startServiceInProcess(
     },
     async stop() {
       await worker.idle()
-      parts.watch.stop()
-      parts.answers.close()
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-      await Promise.all([parts.store.close(), engine.store.close(), store.close()])
+      await served.stop()
+      await Promise.all([engine.store.close(), store.close()])
       await provider.close()
       await database.drop()
     },

@@ -3,11 +3,11 @@
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../../src/config.ts'
 
-export function openServiceStore(url: string): Store {
+export function openServiceStore(url: string, poolSize = 3): Store {
   return openStore({
     url,
     applicationName: 'test service',
-    poolSize: 3,
+    poolSize,
     timeoutMs: 20_000,
     role: SERVICE_ROLE,
   })

@@ -1,6 +1,6 @@
 // Runs the whole service for a test file, with its own database.
 import { randomUUID } from 'node:crypto'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { createTestDatabase } from './database.ts'
 import { startProcess } from './processes.ts'
@@ -13,6 +13,7 @@ import {
   type Settings,
 } from './service-parts.ts'
 import type { ServiceProcess } from './start-script.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 export interface Tenant {
   readonly id: string
@@ -86,12 +87,7 @@ export function connectService({
   providerUrl,
   settings,
 }: ServicePlace): Service {
-  const store = openStore({
-    url: databaseUrl,
-    applicationName: 'test',
-    poolSize: 4,
-    timeoutMs: 60_000,
-  })
+  const store = openTestStore(databaseUrl)
   const processes: ServiceProcess[] = []
   const start: typeof startProcess = (...options) => {
     const process = startProcess(...options)

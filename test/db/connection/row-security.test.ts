@@ -1,15 +1,11 @@
 // Tests row-level security in Postgres: a statement reads and writes only the tenants that it
 // names, even when its own predicates forget the tenant.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import {
-  openStore,
-  type Sql,
-  type Store,
-  type Transaction,
-} from '../../../src/db/connection/client.ts'
+import { type Sql, type Store, type Transaction } from '../../../src/db/connection/client.ts'
 import { asService, asTenant, asTenants } from '../../../src/db/connection/transaction.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { isOnCitus } from '../../support/citus.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 import { makeTenant, reservationOf, reserve } from '../reservations.ts'
 import { database, store as owner } from '../../support/own-store.ts'
 
@@ -34,21 +30,11 @@ let tenantId: string
 let otherTenantId: string
 
 beforeAll(async () => {
-  service = openService()
+  service = openServiceStore(database.url, 1)
   tenantId = await makeTenantWithPayment()
   otherTenantId = await makeTenantWithPayment()
 })
 afterAll(() => service.close())
-
-function openService(): Store {
-  return openStore({
-    url: database.url,
-    applicationName: 'test service',
-    poolSize: 1,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
-}
 
 async function makeTenantWithPayment(): Promise<string> {
   const id = await makeTenant(owner)
@@ -210,7 +196,7 @@ test('does not depend on the default of the log-in role, which names all tenants
   const [row] = await owner.sql`select current_setting('atomic.tenants') as tenants`
   expect(row).toEqual({ tenants: '*' })
 
-  const fresh = openService()
+  const fresh = openServiceStore(database.url, 1)
   expect(await visibleTenants(fresh.sql)).toEqual([])
   await fresh.close()
 })

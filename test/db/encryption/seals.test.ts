@@ -2,9 +2,9 @@
 // test/start/encryption-keys.system.test.ts shows that each process ends when they do not.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { readConfig, SERVICE_ROLE } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config.ts'
 import { encryptionKeys } from '../../../src/config-formats.ts'
-import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
 import { requireStoredKeys } from '../../../src/db/encryption/seals.ts'
 import { checkDatabase } from '../../../src/start/doctor/database.ts'
 import { post, type ApiResponse } from '../../support/client.ts'
@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../../support/encryption.ts'
 import { startLimitedApiOn, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 
 const OLD = encryptionKeyOf('old', 1)
 const NEW = encryptionKeyOf('new', 2)
@@ -29,14 +30,7 @@ let tenant: Tenant
 let stored: ApiResponse
 const key = randomUUID()
 
-const openService = () =>
-  openStore({
-    url: database.url,
-    applicationName: 'test service',
-    poolSize: 1,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
+const openService = () => openServiceStore(database.url, 1)
 
 beforeAll(async () => {
   database = await createTestDatabase()

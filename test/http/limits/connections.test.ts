@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { beforeEach, expect, test } from '@jest/globals'
 import { limitedApi } from '../../support/for-file.ts'
-import type { ServedApi } from '../../support/limited-api.ts'
+import type { ServedApi } from '../../support/served-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { lockKeys, untilWaitingForLock } from '../rude-clients/locked-keys.ts'
 import {

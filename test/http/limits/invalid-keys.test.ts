@@ -5,7 +5,7 @@ import { makeApiKey } from '../../../src/db/tenants/api-keys.ts'
 import { createInvalidKeysLimit } from '../../../src/http/limits/invalid-keys.ts'
 import { read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { type ServedApi } from '../../support/limited-api.ts'
+import type { ServedApi } from '../../support/served-api.ts'
 import { expectProblem } from '../payments.ts'
 import { limitedApi, tenantOf } from '../../support/for-file.ts'
 
