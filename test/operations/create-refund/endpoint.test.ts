@@ -226,45 +226,4 @@ describe('GET /v1/payments/:id/refunds', () => {
     const shown = await get(service.apiUrl, tenant, `/v1/refunds/${ids[0]}`)
     expect(json['data']).toEqual([shown.json])
   })
-
-  test('pages forward and backward', async () => {
-    expect(await page('limit=2')).toMatchObject({ ids: ids.slice(0, 2), more: true })
-    expect(await page(`limit=2&starting_after=${ids[1]}`)).toMatchObject({
-      ids: ids.slice(2, 4),
-      more: true,
-    })
-    expect(await page(`limit=2&starting_after=${ids[3]}`)).toMatchObject({
-      ids: ids.slice(4),
-      more: false,
-    })
-    expect(await page(`limit=2&ending_before=${ids[3]}`)).toMatchObject({
-      ids: ids.slice(1, 3),
-      more: true,
-    })
-    expect(await page(`limit=2&ending_before=${ids[1]}`)).toMatchObject({
-      ids: ids.slice(0, 1),
-      more: false,
-    })
-  })
-
-  test('is empty for a payment without refunds', async () => {
-    const { json } = await list('', await captured())
-
-    expect(json).toEqual({ object: 'list', data: [], has_more: false })
-  })
-
-  test('answers 400 to a query that is out of range, unknown or not the id of a refund', async () => {
-    const queries = [
-      'limit=0',
-      'limit=101',
-      'page=2',
-      'starting_after=re_1',
-      `starting_after=${payment.id}`,
-      `starting_after=${ids[0]}&ending_before=${ids[1]}`,
-    ]
-
-    const answers = await Promise.all(queries.map((query) => list(query)))
-
-    for (const answer of answers) expectProblem(answer, 'invalid-query')
-  })
 })
