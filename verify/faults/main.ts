@@ -11,14 +11,12 @@ import { findPossible } from './machine-needs.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { planProviders, planRuns, planScenarios, type CountedScenario } from './plan.ts'
-import { writeReport } from './report/page.ts'
-import { makeReport } from './report/report.ts'
-import { brokenRun, hasFailed, isSkipped, messageOf, type RunResult } from './results.ts'
+import { renderSummary, writeReport } from './report.ts'
+import { brokenRun, hasFailed, messageOf, type RunResult } from './results.ts'
 import { soak } from './soak/soak.ts'
 import { injectDuringRecovery } from './recovery-faults.ts'
 import { fitMinutes, planMutants, planSuite } from './suite-plan.ts'
 import { Suite } from './suite.ts'
-import { renderSummary } from './summary.ts'
 
 const FAILED = 1
 const LINGER_MS = 5_000
@@ -155,24 +153,17 @@ async function report(
   { counted, results, verdicts }: Required<Outcome>,
   seconds: number,
 ): Promise<void> {
-  const points = counted.map(({ scenario, points: own }) => [
-    scenario,
-    own.map(({ label }) => label),
-  ])
   const all = cpus()
-  const { html } = await writeReport(
-    makeReport({
-      commit: await readCommit(),
-      at: new Date().toISOString(),
-      mode: quick ? 'quick' : 'full',
-      seed,
-      seconds,
-      machine: `${all.length} × ${all[0]?.model ?? 'unknown'}, Node ${process.version}`,
-      counted: Object.fromEntries(points) as Record<string, string[]>,
-      runs: results.filter((result) => !isSkipped(result)),
-      skipped: results.filter((result) => isSkipped(result)),
-      mutants: verdicts,
-    }),
-  )
-  progress.say(`Report: ${html}`)
+  const facts = {
+    commit: await readCommit(),
+    at: new Date().toISOString(),
+    mode: quick ? 'quick' : 'full',
+    seed,
+    seconds: Math.round(seconds),
+    machine: `${all.length} × ${all[0]?.model ?? 'unknown'}, Node ${process.version}`,
+    counted: Object.fromEntries(
+      counted.map(({ scenario, points }) => [scenario, points.map(({ label }) => label)]),
+    ),
+  } as const
+  progress.say(`Report: ${await writeReport(facts, { results, verdicts })}`)
 }

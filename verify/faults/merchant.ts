@@ -19,10 +19,7 @@ import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Comparison, Violation } from './results.ts'
-
-/** How long recovery may take after the last fault: the limit of invariant 7. */
-export const RECOVERY_LIMIT_SECONDS = 30
-export const RECOVERY_LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
+import { RECOVERY_LIMIT_SECONDS } from './bounds.ts'
 
 /** The content of a request, before the merchant marks it as one of the run. */
 export type Wanted =

@@ -47,7 +47,7 @@ three faults in one run, orders of provider events, other kinds of provider, noi
 mutants, and a soak of 15 minutes beside them. To end in time, it samples first variants of
 operations and faults during recoveries, and last the faults of payment.create. SIGKILL and
 connection reset at the points of payment.create are never left out.
-The report is written to faults-report/report.html.
+The report is written to faults-report/report.json.
 
 --quick          Takes about four minutes: SIGKILL or connection reset at 20 points of payment.create,
                  each fault once in a third of the scenarios, noisy neighbours, a few mutants, no

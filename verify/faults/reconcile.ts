@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { RECONCILIATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
-import { RECOVERY_LIMIT_MS, type Merchant } from './merchant.ts'
+import { type Merchant } from './merchant.ts'
+import { RECOVERY_LIMIT_MS } from './bounds.ts'
 import { poll } from './poll.ts'
 
 const HOUR_MS = 60 * 60 * 1_000

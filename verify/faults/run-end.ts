@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { countJobs, redeliverJobs, makeEventsDue } from './lane-jobs.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Violation } from './results.ts'
-import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from './merchant.ts'
+import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from './bounds.ts'
 import { poll } from './poll.ts'
 
 const POLL_MS = 10

@@ -8,7 +8,8 @@ import type { Lane, LaneTenant } from './lane.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
-import { Merchant, RECOVERY_LIMIT_MS } from './merchant.ts'
+import { Merchant } from './merchant.ts'
+import { RECOVERY_LIMIT_MS } from './bounds.ts'
 import { poll } from './poll.ts'
 
 const REFUSAL_LIMIT_MS = 8_000

@@ -13,7 +13,7 @@ import { hasPassed } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
 import { untilRefused } from '../../../verify/faults/shortage.ts'
 import { Suite } from '../../../verify/faults/suite.ts'
-import { renderSummary } from '../../../verify/faults/summary.ts'
+import { renderSummary } from '../../../verify/faults/report.ts'
 import { faultPrograms } from '../../support/programs.ts'
 import { until } from '../../support/until.ts'
 

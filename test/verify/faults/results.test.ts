@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { CHARGED_TWICE, makeRun } from './report/sample-runs.ts'
+import { CHARGED_TWICE, makeRun } from './sample-runs.ts'
 import { mayBeStalled, verdictOf } from '../../../verify/faults/results.ts'
 
 const PAIR = ['SIGKILL', 'reset']

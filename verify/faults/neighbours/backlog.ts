@@ -3,7 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { awaitFinalAnswers } from '../../simulate/await-final-answers.ts'
 import { keepAnswer } from '../../simulate/traffic.ts'
 import { countJobs } from '../lane-jobs.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
+import { type Merchant } from '../merchant.ts'
+import { RECOVERY_LIMIT_SECONDS } from '../bounds.ts'
 import { MANUAL } from '../payments.ts'
 
 /** The event of each payment: it is held, and not captured, because that takes less time. */

@@ -7,7 +7,7 @@ import { SHORT_TTL_SECONDS } from '../lane.ts'
 import type { Merchant } from '../merchant.ts'
 import { AUTOMATIC } from '../payments.ts'
 import type { Comparison } from '../results.ts'
-import { showComparison } from '../summary.ts'
+import { showComparison } from '../report.ts'
 
 /** How long the provider takes for a call. The noise of the machine is small beside it. */
 export const PROVIDER_MS = 300

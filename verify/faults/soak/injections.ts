@@ -11,7 +11,8 @@ import type { Point } from '../points.ts'
 import { isAtRedis } from '../redis-faults.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
-import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
+import { type Merchant } from '../merchant.ts'
+import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from '../bounds.ts'
 import { poll } from '../poll.ts'
 
 export interface SoakInjection {

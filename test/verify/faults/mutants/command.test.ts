@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { UsageError } from '../../../../bench/options.ts'
 import { readOptions } from '../../../../verify/faults/options.ts'
-import { CHARGED_TWICE, makeRun } from '../report/sample-runs.ts'
-import { renderSummary } from '../../../../verify/faults/summary.ts'
+import { CHARGED_TWICE, makeRun } from '../sample-runs.ts'
+import { renderSummary } from '../../../../verify/faults/report.ts'
 import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
 import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
 

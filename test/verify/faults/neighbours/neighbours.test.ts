@@ -7,10 +7,8 @@ import { compare, PROVIDER_MS } from '../../../../verify/faults/neighbours/measu
 import { planNeighbours } from '../../../../verify/faults/neighbours/plan.ts'
 import type { Comparison, Violation } from '../../../../verify/faults/results.ts'
 import { needsOf } from '../../../../verify/faults/scenarios.ts'
-import { renderSummary } from '../../../../verify/faults/summary.ts'
-import { renderPage } from '../../../../verify/faults/report/page.ts'
-import { makeReport } from '../../../../verify/faults/report/report.ts'
-import { makeRun, makeSuite } from '../report/sample-runs.ts'
+import { renderSummary } from '../../../../verify/faults/report.ts'
+import { makeRun } from '../sample-runs.ts'
 
 const ALONE = { paidMs: 700, heardMs: 1_000 }
 
@@ -61,12 +59,4 @@ test('the summary shows the ratio', () => {
     'silent-dns: payment: 700 ms alone, 770 ms beside its neighbour (1.10 times); the limit is 1700 ms\n',
   )
   expect(renderSummary([makeRun()], [])).not.toContain('neighbour')
-})
-
-test('the page shows the ratio', () => {
-  const page = renderPage(makeReport(makeSuite({ runs: [RUN] })))
-
-  expect(page).toContain('<h2>Neighbours</h2>')
-  expect(page).toContain('payment: 700 ms alone, 770 ms beside its neighbour (1.10 times)')
-  expect(renderPage(makeReport(makeSuite()))).not.toContain('Neighbours')
 })

@@ -1,8 +1,8 @@
 // Sample results of runs, for tests of the reports.
-import type { RunResult } from '../../../../verify/faults/results.ts'
-import type { Suite } from '../../../../verify/faults/report/report.ts'
+import type { RunResult } from '../../../verify/faults/results.ts'
+import type { SuiteFacts } from '../../../verify/faults/report.ts'
 
-export const POINTS = [
+const POINTS = [
   'worker/claim/Bind#1/before',
   'worker/advance/CommandComplete#1/before',
   'worker/finish/CommandComplete#1/before',
@@ -32,17 +32,12 @@ export function makeRun(changes: Partial<RunResult> = {}): RunResult {
 
 export const CHARGED_TWICE = { invariant: 1, what: 'charged twice' }
 
-export function makeSuite(changes: Partial<Suite> = {}): Suite {
-  return {
-    commit: 'abc1234',
-    at: '2026-01-31T12:00:00.000Z',
-    mode: 'quick',
-    seed: 1,
-    seconds: 61.4,
-    machine: '2 × a processor',
-    counted: { 'payment.create': POINTS },
-    runs: [makeRun()],
-    mutants: [],
-    ...changes,
-  }
+export const FACTS: SuiteFacts = {
+  commit: 'abc1234',
+  at: '2026-01-31T12:00:00.000Z',
+  mode: 'quick',
+  seed: 1,
+  seconds: 61,
+  machine: '2 × a processor',
+  counted: { 'payment.create': POINTS },
 }
