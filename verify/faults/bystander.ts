@@ -8,6 +8,7 @@ import { assignCustomers } from '../../src/db/tenants/provider-customers.ts'
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
 import { FIRST_KEY, Merchant } from './merchant.ts'
+import type { Environment } from './environment.ts'
 
 export class Bystander {
   readonly #merchant: Merchant
@@ -110,4 +111,44 @@ async function readLists(client: Client): Promise<string> {
     client.GET('/v1/ledger/transactions'),
   ])
   return JSON.stringify(all.map(({ data }) => data))
+}
+
+export interface PreparedLane {
+  readonly lane: Lane
+  readonly bystander: Bystander
+}
+
+interface LanePreparation {
+  readonly environment: Pick<Environment, 'startLane'>
+  /** Aborted to stop the suite early. */
+  readonly signal: AbortSignal
+  /** Whether faults may affect the server and its disk. */
+  readonly ownServer: boolean
+}
+
+/** On a busy machine the processes, or the first payment, may be too slow. */
+const TRIES = 3
+
+/** @throws Error of the last attempt when no lane could be started. */
+export async function prepareLane(
+  { environment, signal, ownServer }: LanePreparation,
+  options: Parameters<Environment['startLane']>[0],
+): Promise<PreparedLane> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const lane = await environment.startLane(options, ownServer)
+      return { lane, bystander: await createBystander(lane, signal) }
+    } catch (error) {
+      if (tries === TRIES || signal.aborted) throw error
+    }
+  }
+}
+
+async function createBystander(lane: Lane, signal: AbortSignal): Promise<Bystander> {
+  try {
+    return await Bystander.create(lane, signal)
+  } catch (error) {
+    await lane.remove()
+    throw error
+  }
 }

@@ -1,24 +1,188 @@
-// Checks the ten invariants after a run, from the provider's log, the client's history, the API,
-// the moves that the database recorded, and the logs of the processes.
+// Checks that each change of a payment or refund was written with its event.
+import type { Store } from '../../src/db/connection/client.ts'
+import type { Violation } from './results.ts'
+import { type Move, readLedgerChanges, readMoves } from './lane-parts.ts'
+import type { Role } from './points.ts'
+import type { ForwardedRequest } from './provider-proxy.ts'
+import type { ServiceProcess } from './service-process.ts'
 import { isDone, LABEL_FIELD, type History } from '../simulate/history.ts'
 import { checkInvariants } from '../simulate/invariants.ts'
 import { readRecords, type Records } from '../simulate/records.ts'
-import { checkAnnouncements, readAnnouncements } from './announcements.ts'
 import type { Bystander } from './bystander.ts'
-import {
-  checkCallsDuringAbsence,
-  checkClaims,
-  checkLateRecords,
-  checkRepeatedRecords,
-  readLateRecords,
-  readRepeatedRecords,
-} from './fencing.ts'
 import { checkSecrecy, readSecrecy } from './secrecy.ts'
 import type { Lane } from './lane.ts'
-import { readLedgerChanges, readMoves, type Move } from './moves.ts'
-import type { Violation } from './results.ts'
-import type { ServiceProcess } from './service-process.ts'
 import type { Merchant } from './merchant.ts'
+
+/** What the tables say about the announcement of a resource. */
+export interface Announcement {
+  readonly kind: 'payment' | 'refund'
+  readonly id: string
+  readonly status: string
+  /** The status in its newest event. */
+  readonly announced: string | null
+  /** How many events say that it was created. */
+  readonly created: number
+}
+
+async function readAnnouncements(
+  { sql }: Store,
+  tenantId: string,
+): Promise<readonly Announcement[]> {
+  return await sql<Announcement[]>`
+    select
+      kind, resource.id, status,
+      (
+        select object ->> 'status' from events
+        where tenant_id = ${tenantId} and coalesce(refund_id, payment_id) = resource.id
+          and dispute_id is null
+        order by id desc limit 1
+      ) as announced,
+      (
+        select count(*)::int from events
+        where tenant_id = ${tenantId} and coalesce(refund_id, payment_id) = resource.id
+          and type = kind || '.created'
+      ) as created
+    from (
+      select 'payment' as kind, id, status from payments where tenant_id = ${tenantId}
+      union all
+      select 'refund', id, status from refunds where tenant_id = ${tenantId}
+    ) as resource
+  `
+}
+
+/** The newest event of a resource has its status, and one event says that it was created. */
+export function checkAnnouncements(announcements: readonly Announcement[]): Violation[] {
+  return announcements.flatMap(({ kind, id, status, announced, created }) => [
+    ...(announced === status
+      ? []
+      : [{ invariant: 5, what: `${kind} ${id} is ${status}, and announced as ${announced}` }]),
+    ...(created === 1
+      ? []
+      : [{ invariant: 5, what: `${kind} ${id} was announced as created ${created} times` }]),
+  ])
+}
+
+/** A phase that was recorded by another epoch than the one that owned the row. */
+interface LateRecord {
+  readonly operation: string
+  readonly reached: string
+  readonly recordedBy: number
+  readonly ownedBy: number
+}
+
+export async function readLateRecords({ sql }: Store, tenantId: string): Promise<LateRecord[]> {
+  return await sql<LateRecord[]>`
+    select
+      run.operation, run.reached, run.lease_epoch as "recordedBy", move.lease_epoch as "ownedBy"
+    from phase_runs as run
+    cross join lateral (
+      select lease_epoch from fault_suite_moves as move
+      where move.tenant_id = run.tenant_id and move.id = run.operation_id
+        and move.recovery_point = run.reached
+      order by seq
+      limit 1
+    ) as move
+    where run.tenant_id = ${tenantId} and run.lease_epoch <> move.lease_epoch
+  `
+}
+
+export function checkLateRecords(records: readonly LateRecord[]): Violation[] {
+  return records.map(({ operation, reached, recordedBy, ownedBy }) => ({
+    invariant: 6,
+    what: `${operation}: epoch ${recordedBy} recorded ${reached} while epoch ${ownedBy} owned it`,
+  }))
+}
+
+/** A recovery point that was recorded more than once for one operation. */
+interface RepeatedRecord {
+  readonly operation: string
+  readonly reached: string
+  readonly times: number
+}
+
+export async function readRepeatedRecords(
+  { sql }: Store,
+  tenantId: string,
+): Promise<RepeatedRecord[]> {
+  return await sql<RepeatedRecord[]>`
+    select operation, reached, count(*)::int as times from phase_runs
+    where tenant_id = ${tenantId} and reached is not null
+    group by operation_id, operation, reached
+    having count(*) > 1
+  `
+}
+
+export function checkRepeatedRecords(records: readonly RepeatedRecord[]): Violation[] {
+  return records.map(({ operation, reached, times }) => ({
+    invariant: 6,
+    what: `${operation}: ${reached} was recorded ${times} times`,
+  }))
+}
+
+/** A claim of an operation without an owner needs an epoch that no owner had before. */
+export function checkClaims(operations: readonly (readonly Move[])[]): Violation[] {
+  return operations.flatMap((moves) =>
+    moves.slice(1).flatMap((move, index) => {
+      const before = moves[index] as Move
+      const isClaim = before.status !== 'processing' && move.status === 'processing'
+      if (!isClaim || move.leaseEpoch > before.leaseEpoch) return []
+      return [
+        { invariant: 6, what: `${move.operation}: claimed again in epoch ${move.leaseEpoch}` },
+      ]
+    }),
+  )
+}
+
+/** A time in which the store of a process was unreachable. */
+interface Absence {
+  readonly from: number
+  readonly to: number
+}
+
+type Caller = Pick<ServiceProcess, 'role'> & {
+  readonly store: { readonly absences: readonly Absence[] }
+  readonly provider: { readonly requests: readonly ForwardedRequest[] }
+}
+
+/** @param isConcurrent whether several operations may have been in progress. */
+export function checkCallsDuringAbsence(
+  callers: readonly Caller[],
+  isConcurrent: boolean,
+): Violation[] {
+  return callers.flatMap(({ role, store, provider }) =>
+    store.absences.flatMap(({ from, to }) => {
+      const during = provider.requests.filter(({ at }) => at >= from && at <= to)
+      return checkCallsWithoutStore(role, during, isConcurrent)
+    }),
+  )
+}
+
+/**
+ * A phase that has begun may complete its call, and repeat it under its lease. Another call needs a
+ * record in the store first. Each of several operations may have begun a call; look-ups do not say
+ * which operation they belong to, and are left out then.
+ */
+export function checkCallsWithoutStore(
+  role: Role,
+  calls: readonly ForwardedRequest[],
+  isConcurrent: boolean,
+): Violation[] {
+  const keyed = calls.filter(({ key }) => key !== undefined)
+  const groups = isConcurrent
+    ? [...Map.groupBy(keyed, ({ key = '' }) => operationOf(key)).values()]
+    : [calls]
+  return groups.flatMap((own) => {
+    const different = new Map(own.map(({ name, key = name }) => [key, name]))
+    if (different.size < 2) return []
+    const shown = [...different.values()].join(' to ')
+    return [{ invariant: 8, what: `the ${role} went on from ${shown} without a store` }]
+  })
+}
+
+/** The provider's idempotency key names an operation and a recovery point. */
+function operationOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('_'))
+}
 
 /** The card of the scenarios that must succeed. */
 const APPROVED_CARD = 'pm_card_visa'
@@ -29,7 +193,7 @@ const APPROVED_CARD = 'pm_card_visa'
 const UNEXPECTED_EXIT = 7
 
 /** The logs and the processes of a run, including the processes that have ended. */
-export interface Evidence {
+interface Evidence {
   readonly lines: readonly string[]
   readonly processes: readonly ServiceProcess[]
   /** Whether several operations may have been in progress at a time. */

@@ -1,15 +1,20 @@
-// Contests: scenarios in which requests compete for one key or one amount, or the service needs
-// patience. The order of concurrent messages differs from run to run, so their points are not
-// swept; they show mutants.
+// Contests: scenarios in which requests compete for one key or one amount, the reaper competes with a
+// client, a client cancels its key, or the service needs patience. The order of concurrent messages
+// differs from run to run, so their points are not swept; they show mutants.
+import { randomInt } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { startReceiver } from '../../test/support/receiver.ts'
 import type { Operation } from '../simulate/history.ts'
-import { idsIn } from './ids-in.ts'
+import { idsIn, Merchant, type Wanted } from './merchant.ts'
 import type { Lane } from './lane.ts'
-import { Merchant } from './merchant.ts'
-import { RECOVERY_LIMIT_MS } from './bounds.ts'
-import { AUTOMATIC, CREATION, paid } from './payments.ts'
+import { RECOVERY_LIMIT_MS, type Violation } from './results.ts'
+import { AUTOMATIC, CREATION, paid, type Scenario, MANUAL } from './scenario.ts'
 import { poll } from './poll.ts'
-import type { Scenario } from './scenario.ts'
+import { keepAnswer } from '../simulate/traffic.ts'
+import { expire, makeJobDue, rendezvous, untilWaiting, type Contested } from './contention.ts'
+import { readProblem, unwrap } from '../../client/errors.ts'
+import { ofKind, sumOf } from '../simulate/invariants.ts'
+import { findPayment, until } from './event-scenarios.ts'
 
 export const PAYMENT = { kind: 'payment.create', body: { ...AUTOMATIC, amount: 2_500 } } as const
 
@@ -183,4 +188,173 @@ async function refundTwiceAtOnce(merchant: Merchant, paymentId: string): Promise
   )
   await Promise.all(refunds.map((refund) => merchant.send(refund)))
   await merchant.untilAllAnswered()
+}
+
+export const reaperContests: readonly Scenario[] = [
+  { name: 'payment.create.reaped', act: (merchant) => contest(merchant, 'reaper') },
+  { name: 'payment.create.in-time', act: (merchant) => contest(merchant, 'client') },
+]
+
+/** Two requests of the client, and the reaper. */
+const RIVALS = 3
+
+/** @param first reaches the key first and wins. */
+async function contest(merchant: Merchant, first: 'reaper' | 'client'): Promise<void> {
+  const { lane, tenant } = merchant
+  const contested = { lane, tenantId: tenant.id }
+  await lane.provider.plantFault({ match: CREATION, fault: 'rate_limited', times: 1_000 })
+  const operation = merchant.begin(PAYMENT)
+  const { content, key } = operation
+  keepAnswer(operation, await merchant.sender.send(content, key, { patience: 'respond_async' }))
+  await untilFailed(contested)
+  await lane.provider.removeFaults()
+  await expire(contested, '-1 second')
+  const sent: Promise<void>[] = []
+  const haveMet = await rendezvous(contested, RIVALS, async () => {
+    if (first === 'reaper') await untilWaiting(lane, 1)
+    sent.push(merchant.send(operation), merchant.send(operation))
+  })
+  await Promise.all(sent)
+  // The reaper may have completed the key before the contest began.
+  if (!haveMet && sent.length > 0) throw new Error('the reaper and the client did not meet')
+  await merchant.untilAllAnswered()
+  // What happens when the completed key expires is not part of the contest.
+  await expire(contested, '1 hour')
+}
+
+/** More than the service's own attempts. */
+const MANY = 1_000
+
+/** Uses up the attempts and the time of the operation, without the pauses between attempts. */
+async function untilFailed(contested: Contested): Promise<void> {
+  const { lane, tenantId } = contested
+  const { sql } = lane.owner
+  const hasFailed = await poll(RECOVERY_LIMIT_MS, async () => {
+    const failed = await sql`
+      select from idempotency_keys where tenant_id = ${tenantId} and status = 'failed_retryable'
+    `
+    if (failed.length > 0) return true
+    await sql`
+      update idempotency_keys set attempts = ${MANY}, created_at = created_at - interval '2 days'
+      where tenant_id = ${tenantId} and status = 'pending' and attempts > 0
+    `
+    await makeJobDue(contested)
+    return false
+  })
+  if (!hasFailed) throw new Error('the operation did not fail in time')
+}
+
+export const cancelAfterwards: Scenario = {
+  name: 'payment.create.canceled',
+  act: async (merchant) => {
+    await merchant.pay(AUTOMATIC)
+    await cancelKeyOf(merchant, merchant.history.operations[0])
+  },
+  check: checkCancellation,
+}
+
+/** The provider refuses to return the money. */
+export const cancelInVain: Scenario = {
+  name: 'payment.create.canceled-in-vain',
+  act: async (merchant) => {
+    await merchant.pay(AUTOMATIC)
+    const { intentId } = await findPayment(merchant)
+    const alter = (amount: number) =>
+      merchant.lane.provider.control('POST', `objects/${intentId}`, { amount })
+    // Less than a refund of the capture.
+    await alter(1)
+    await cancelKeyOf(merchant, merchant.history.operations[0])
+    await alter(AUTOMATIC.amount)
+  },
+  check: checkCancellation,
+}
+
+/** The operation and its cancellation race, so their points are not swept. */
+export const canceledAtOnce: readonly Scenario[] = [
+  {
+    name: 'payment.create.canceled-at-once',
+    act: (merchant) => cancelAtOnce(merchant, PAYMENT),
+    check: checkCancellation,
+  },
+  {
+    name: 'payment.capture.canceled-at-once',
+    prepare: paid(MANUAL),
+    act: (merchant, paymentId) => {
+      const { amount } = MANUAL
+      return cancelAtOnce(merchant, { kind: 'payment.capture', paymentId, amount })
+    },
+    check: checkCancellation,
+  },
+  {
+    name: 'refund.create.canceled-at-once',
+    prepare: paid(AUTOMATIC),
+    act: (merchant, paymentId) =>
+      cancelAtOnce(merchant, { kind: 'refund.create', paymentId, body: { amount: 1_000 } }),
+    check: checkCancellation,
+  },
+]
+
+/** An operation takes about as long. */
+const SPREAD_MS = 60
+
+async function cancelAtOnce(merchant: Merchant, wanted: Wanted): Promise<void> {
+  const operation = merchant.begin(wanted)
+  const canceled = wait(randomInt(SPREAD_MS)).then(() => cancelKeyOf(merchant, operation))
+  await Promise.all([merchant.send(operation), canceled])
+}
+
+/** Repeats the request, which is safe, until the cancellation has ended. */
+async function cancelKeyOf(merchant: Merchant, operation: Operation | undefined): Promise<void> {
+  if (operation === undefined) throw new Error('nothing was sent')
+  const { sender, signal } = merchant
+  const { key } = operation
+  operation.isCanceled = true
+  const isEnded = async () => {
+    const reply = await sender.client
+      .POST('/v1/idempotency-keys/{key}/cancel', { params: { path: { key } }, signal })
+      // Without an answer, the cancellation may have begun.
+      .catch(() => undefined)
+    signal.throwIfAborted()
+    if (reply?.error !== undefined && readProblem(reply.error).problem === NOT_CANCELABLE)
+      return true
+    return reply?.data !== undefined && reply.data.cancellation !== 'in_progress'
+  }
+  await until(merchant, isEnded, 'the cancellation of the key has not ended')
+}
+
+/** A completed refund cannot be canceled. */
+const NOT_CANCELABLE = 'operation-not-cancelable'
+
+/** What the client was told is true at the provider: by the money that moved for the one payment. */
+async function checkCancellation({ lane, sender, history }: Merchant): Promise<Violation[]> {
+  const canceled = history.operations.find(({ isCanceled }) => isCanceled === true)
+  if (canceled === undefined) return []
+  const { key, content } = canceled
+  const path = { params: { path: { key } } }
+  const { cancellation } = unwrap(await sender.client.GET('/v1/idempotency-keys/{key}', path))
+  const { data: payments } = unwrap(await sender.client.GET('/v1/payments'))
+  const executed = (await lane.provider.listExecuted()).filter(({ metadata }) =>
+    payments.some(({ id }) => id === metadata['atomic_payment']),
+  )
+  const refunds = ofKind(executed, 'refund.create')
+  const captured = sumOf(ofKind(executed, 'payment_intent.capture'))
+  const left = captured - sumOf(refunds)
+  const isHeld = payments.some(({ status }) => status === 'requires_capture')
+  const isWithoutEffect = {
+    'payment.create': executed.length === 0,
+    'payment.capture': captured === 0,
+    'refund.create': refunds.length === 0,
+  }
+  const isOfMoney = content.kind === 'payment.create' || content.kind === 'payment.capture'
+  const isTrue = {
+    prevented: isWithoutEffect[content.kind as keyof typeof isWithoutEffect],
+    undone: isOfMoney && !isHeld && left === 0 && refunds.length <= 1,
+    refused: isOfMoney ? left === captured && captured > 0 : refunds.length === 1,
+    nothing_to_undo: isWithoutEffect[content.kind as keyof typeof isWithoutEffect],
+    in_progress: false,
+  }
+  // A completed refund was not canceled.
+  if (cancellation === null ? refunds.length === 1 : isTrue[cancellation]) return []
+  const what = `the cancellation is ${String(cancellation)}: ${captured} captured, ${refunds.length} refunds, ${left} left`
+  return [{ invariant: 5, what }]
 }

@@ -7,13 +7,10 @@ import {
 } from '../../src/db/idempotency/dropped-responses.ts'
 import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
 import type { Answer, Operation } from '../simulate/history.ts'
-import { COPIED } from './case.ts'
+import { COPIED, RECOVERY_LIMIT_MS, type Violation } from './results.ts'
 import { Merchant } from './merchant.ts'
-import { RECOVERY_LIMIT_MS } from './bounds.ts'
-import { AUTOMATIC } from './payments.ts'
+import { AUTOMATIC, type LaneNeeds, type Scenario } from './scenario.ts'
 import { poll } from './poll.ts'
-import type { Violation } from './results.ts'
-import type { LaneNeeds, Scenario } from './scenario.ts'
 
 const needs: LaneNeeds = {
   redis: true,

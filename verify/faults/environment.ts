@@ -1,24 +1,39 @@
 // The environment of the lanes: PostgreSQL servers and a folder, made for one run of the suite.
 // `remove` leaves nothing behind, however the suite ends.
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
+import { startCuttableRelay } from '../../test/support/cuttable-relay.ts'
+import { ReplicatedPostgres } from '../../test/support/replicated-postgres.ts'
+import { type LaneServer, makeDatabase, type LaneOptions, SmallDisk } from './lane-parts.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
   removeDatabase,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
-import { makeDatabase } from './lane-database.ts'
 import { Lane } from './lane.ts'
-import type { LaneOptions, LaneServer } from './lane-options.ts'
-import { readPatched } from './mutants/patch.ts'
-import { startReplicatedServer } from './replicated-server.ts'
+import { readPatched } from './mutants/mutants.ts'
 import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
 import type { LaneNeeds } from './scenario.ts'
 import { secondProvider } from './second-provider-kind.ts'
 import { REPOSITORY } from './service-process.ts'
-import { SmallDisk } from './small-disk.ts'
+
+async function startReplicatedServer(
+  folder: string,
+): Promise<LaneServer & { remove(): Promise<void> }> {
+  await mkdir(folder)
+  const replicated = await ReplicatedPostgres.start({ folder, prepare: useCheapPasswordHash })
+  const address = await startCuttableRelay(() => replicated.primary.relay.port)
+  return {
+    url: (database) => replicated.urlAt([address.port], database),
+    replicated,
+    async remove() {
+      await Promise.all([replicated.stop(), address.close()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
 
 interface LaneSetup extends LaneNeeds, Pick<LaneOptions, 'lowPriority'> {
   /** The changes of a mutant to the product. */

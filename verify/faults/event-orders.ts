@@ -1,7 +1,7 @@
 // The orders in which the provider's events reach the service: every order of up to five steps,
 // events that are repeated, and no event at all.
 import { seededRandom } from '../simulate/random.ts'
-import type { Case } from './case.ts'
+import type { Case } from './results.ts'
 import type { Fault } from './fault.ts'
 import type { Point } from './points.ts'
 import { PASS } from './watch.ts'

@@ -1,18 +1,181 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
-import { isCommitBoundary } from './durable-states.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { isCommitBoundary, type Point, isRepeated } from './points.ts'
+import type { Fault, FaultContext } from './fault.ts'
+import type { LaneRedis } from './lane-redis.ts'
+import { PASS, type Action } from './watch.ts'
+import { checkCallsWithoutStore } from './checks.ts'
+import {
+  payAgain,
+  occupyConnections,
+  causeDeadlock,
+  fillDisk,
+  createTenantWhenServed,
+} from './shortage.ts'
+import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
+import { Merchant } from './merchant.ts'
+import { AUTOMATIC } from './scenario.ts'
+import { type Violation, findNamed } from './results.ts'
 import { eventFaults } from './event-orders.ts'
-import { failovers } from './failovers.ts'
-import type { Fault } from './fault.ts'
-import { findNamed } from './named.ts'
-import { outages } from './outages.ts'
-import type { Point } from './points.ts'
-import { contentionFaults } from './contention.ts'
-import { redisFaults } from './redis-faults.ts'
-import { shortages } from './shortages.ts'
-import { crashStore } from './store-outage.ts'
+import { outages, contentionFaults } from './contention.ts'
 import { isAtSecond } from './provider-proxy.ts'
 import { secondProvider } from './second-provider-kind.ts'
-import { PASS } from './watch.ts'
+
+interface RedisHappening {
+  readonly name: string
+  readonly strike: (redis: LaneRedis) => Promise<void>
+  /** Whether it ends before the message of the point goes on. */
+  readonly isWaitedFor?: true
+}
+
+const redisHappenings: readonly RedisHappening[] = [
+  { name: 'redis-killed', strike: (redis) => redis.crash() },
+  { name: 'redis-paused', strike: (redis) => redis.pause() },
+  { name: 'redis-cut', strike: (redis) => redis.cut() },
+  { name: 'redis-full', strike: (redis) => redis.fill() },
+  { name: 'redis-flushed', strike: (redis) => redis.flush(), isWaitedFor: true },
+  { name: 'redis-failover', strike: (redis) => redis.failOver(), isWaitedFor: true },
+  { name: 'redis-restored', strike: (redis) => redis.restoreSnapshot(), isWaitedFor: true },
+]
+
+const redisFaults: readonly Fault[] = redisHappenings.map(({ name, strike, isWaitedFor }) => ({
+  name,
+  appliesAt: (point) => isAtRedis(point) || isCommitBoundary(point),
+  needsRedis: true,
+  inject({ lane, trackWork }, point) {
+    const over = strike(lane.redis)
+    trackWork(over.then(() => []))
+    if (isWaitedFor !== true || !isAtRedis(point)) return PASS
+    return { do: 'wait', until: over.then(() => 'pass') }
+  },
+}))
+
+export function isAtRedis({ peer }: Point): boolean {
+  return peer === 'redis'
+}
+
+/** Crashes the server at once. Its restart and the next payment go on beside the run. */
+function crashStore(context: FaultContext, point: Point): Action {
+  const { lane, trackWork, isConcurrent } = context
+  const calls = lane.process('worker').provider.requests
+  const callsBefore = calls.length
+  const restarted = lane.crashServer()
+  trackWork(
+    restarted.then(async () => {
+      const acceptsAt = performance.now()
+      const during = calls.slice(callsBefore).filter(({ at }) => at < acceptsAt)
+      // A call that a worker was about to make cannot be stopped. Another one must not follow it.
+      const went = checkCallsWithoutStore('worker', during, isConcurrent)
+      return [...went, ...(await payAgain(context, acceptsAt))]
+    }),
+  )
+  return point.direction === 'out' && point.moment === 'after' ? { do: 'pass' } : { do: 'end' }
+}
+
+/** Statements that write the row of an operation. */
+const WRITING = ['reserve', 'claim', 'advance', 'finish']
+
+const shortages: readonly Fault[] = [
+  {
+    name: 'connections-full',
+    appliesAt: (point) => isBefore(point, ['fetch-operations', ...WRITING, 'complete-job']),
+    affectsServer: true,
+    inject: (context, point) => occupyConnections(context, point),
+  },
+  {
+    name: 'disk-full',
+    appliesAt: (point) => isBefore(point, WRITING) && !findsItsRow(point),
+    affectsServer: true,
+    needsDisk: true,
+    inject: (context, point) => fillDisk(context, point),
+  },
+  {
+    // These statements of a worker lock the operation. Its payment is locked by the next one.
+    name: 'deadlock',
+    appliesAt: (point) => point.role === 'worker' && isBefore(point, ['advance', 'finish']),
+    inject: (context, point) => causeDeadlock(context, point),
+  },
+]
+
+/** A repeated request writes nothing. */
+function findsItsRow({ name, label }: Point): boolean {
+  return name === 'reserve' && isRepeated(label)
+}
+
+function isBefore(
+  { peer, direction, moment, message, name }: Point,
+  names: readonly string[],
+): boolean {
+  const isSent = peer === 'store' && direction === 'out' && moment === 'before'
+  return isSent && (message === 'Execute' || message === 'Query') && names.includes(name)
+}
+
+/** From the promotion until a payment begun then has succeeded. */
+const FAILOVER_LIMIT_MS = 10_000
+/** How long the former primary works again before it is stopped. */
+const RETURN_MS = 300
+const POLL_MS = 50
+const UNAUTHORIZED = 401
+
+interface Happening {
+  readonly name: string
+  readonly strike: (primary: ReplicatedServer) => Promise<void> | void
+  /** What becomes of the message of the point. */
+  readonly action: Action
+}
+
+const happenings: readonly Happening[] = [
+  { name: 'failover-killed', strike: (primary) => primary.kill(), action: { do: 'end' } },
+  {
+    name: 'failover-cut-off',
+    strike: (primary) => primary.relay.cut(),
+    action: { do: 'stall' },
+  },
+  { name: 'failover-frozen', strike: (primary) => primary.freeze(), action: { do: 'stall' } },
+  { name: 'failover-fenced', strike: (primary) => primary.makeReadOnly(), action: PASS },
+]
+
+const failovers: readonly Fault[] = happenings.map(({ name, strike, action }) => ({
+  name,
+  appliesAt: isCommitBoundary,
+  affectsServer: true,
+  needsStandby: true,
+  inject(context) {
+    context.trackWork(failOver(context, strike))
+    return action
+  },
+}))
+
+async function failOver(
+  { lane, merchant: { signal } }: FaultContext,
+  strike: Happening['strike'],
+): Promise<Violation[]> {
+  const { replicated } = lane.options.server
+  if (replicated === undefined) throw new Error('the server of the lane has no standby')
+  await strike(replicated.primary)
+  const former = await replicated.promote()
+  const promotedAt = performance.now()
+  const next = new Merchant(lane, await createTenantWhenServed(lane, signal), signal)
+  let answer = await next.pay(AUTOMATIC)
+  // The API may still read from the former primary, which does not know the tenant.
+  while (answer.status === UNAUTHORIZED && performance.now() - promotedAt < FAILOVER_LIMIT_MS) {
+    await wait(POLL_MS)
+    answer = await next.pay(AUTOMATIC)
+  }
+  const { status, resource } = answer
+  const ms = Math.round(performance.now() - promotedAt)
+  await former.thaw()
+  former.relay.heal()
+  await wait(RETURN_MS)
+  await former.stop()
+  await replicated.attachStandby()
+  const what = `the first payment after the promotion was answered ${status} ${resource.status ?? ''}`
+  const late = `it took ${ms} ms after the promotion`
+  return [
+    ...(resource.status === 'succeeded' ? [] : [{ invariant: 7, what }]),
+    ...(ms > FAILOVER_LIMIT_MS ? [{ invariant: 7, what: late, isLate: true } as const] : []),
+  ]
+}
 
 const anywhere = () => true
 const isAtStore = ({ peer }: Point) => peer === 'store'

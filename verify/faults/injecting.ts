@@ -1,9 +1,8 @@
 // Injects the faults of a run, or of a soak, and collects what comes of them.
-import type { Injection } from './case.ts'
+import type { Injection, Violation } from './results.ts'
 import { faultNamed } from './faults.ts'
 import type { FaultContext } from './fault.ts'
 import type { Lane } from './lane.ts'
-import type { Violation } from './results.ts'
 
 interface Injecting {
   /** How many faults reached their point but had no effect there. */

@@ -5,25 +5,26 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { providerAt, type Executed, type Provider } from '../simulate/provider.ts'
+import { providerAt, type Executed, type Provider } from '../simulate/faults.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
 import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
-import { ApiRelay } from './api-relay.ts'
+import {
+  ApiRelay,
+  makeDatabase,
+  type LaneOptions,
+  watchMoves,
+  needPages,
+  SHORT_LIMITS,
+} from './lane-parts.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
-import { makeDatabase } from './lane-database.ts'
-import type { LaneOptions } from './lane-options.ts'
 import { LaneRedis } from './lane-redis.ts'
-import { watchMoves } from './moves.ts'
-import { needPages } from './need-pages.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { SecondProvider } from './second-provider.ts'
 import { secondProvider } from './second-provider-kind.ts'
-import { ServiceProcess } from './service-process.ts'
-import { SHORT_LIMITS } from './short-limits.ts'
-import { startStandIn, type StandIn } from './stand-in.ts'
+import { ServiceProcess, startStandIn, type StandIn } from './service-process.ts'
 import { Watch } from './watch.ts'
 
 const IDLE_MS = 2_500

@@ -1,25 +1,33 @@
 // The merchant of a run: the client that makes the requests of the scenario. It retries with the same
 // idempotency key until it has a final answer, and keeps all answers as history.
-import { startFigures } from '../simulate/figures.ts'
-import {
-  LABEL_FIELD,
-  RUN_FIELD,
-  type Answer,
-  type History,
-  type Operation,
-  type PaymentBody,
-  type RefusedRequest,
-  type RequestContent,
-  startHistory,
+import { type IdPrefix, parseId } from '../../src/domain/resource-id.ts'
+import { createSender, type Sender, type SenderOptions, startFigures } from '../simulate/sender.ts'
+import type {
+  Answer,
+  History,
+  Operation,
+  PaymentBody,
+  RefusedRequest,
+  RequestContent,
 } from '../simulate/history.ts'
+import { LABEL_FIELD, RUN_FIELD, startHistory } from '../simulate/history.ts'
 import { seededRandom } from '../simulate/random.ts'
-import { createSender, type Sender, type SenderOptions } from '../simulate/sender.ts'
-import { awaitFinalAnswers } from '../simulate/await-final-answers.ts'
-import { keepAnswer } from '../simulate/traffic.ts'
-import { idsIn } from './ids-in.ts'
+import { awaitFinalAnswers, keepAnswer } from '../simulate/traffic.ts'
 import type { Lane, LaneTenant } from './lane.ts'
-import type { Comparison, Violation } from './results.ts'
-import { RECOVERY_LIMIT_SECONDS } from './bounds.ts'
+import { type Comparison, RECOVERY_LIMIT_SECONDS, type Violation } from './results.ts'
+
+const UUID = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g
+/** Ids of the service and of the provider. */
+const PREFIXED = /\b([a-z]{2,4})_[\dA-Za-z]{14,}\b/g
+
+/** Returns each id as its UUID, if it has one. */
+export function idsIn(text: string): string[] {
+  const prefixed = Array.from(
+    text.matchAll(PREFIXED),
+    ([id, prefix]) => parseId(prefix as IdPrefix, id) ?? id,
+  )
+  return [...(text.match(UUID) ?? []), ...prefixed]
+}
 
 /** The content of a request, before the merchant marks it as one of the run. */
 export type Wanted =

@@ -11,14 +11,13 @@ import {
   ROUTED,
   type Case,
   type Label,
-} from './case.ts'
-import { durableStates, isCommitBoundary } from './durable-states.ts'
+  IDEMPOTENT,
+  providerKinds,
+} from './results.ts'
+import { durableStates, isCommitBoundary, type Point } from './points.ts'
 import type { Fault } from './fault.ts'
-import { faultNamed, faults } from './faults.ts'
-import type { Point } from './points.ts'
-import { IDEMPOTENT, providerKinds } from './providers.ts'
+import { faultNamed, faults, isAtRedis } from './faults.ts'
 import { isAtSecond } from './provider-proxy.ts'
-import { isAtRedis } from './redis-faults.ts'
 
 /** The points of one scenario, in the order in which its counting run reached them. */
 export interface CountedScenario {

@@ -13,11 +13,39 @@ import {
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
-import { providerAt } from '../simulate/provider.ts'
-import { Gathering } from './gathering.ts'
+import { providerAt } from '../simulate/faults.ts'
 import type { Place, Role } from './points.ts'
 import { secondProvider, type RequestPatterns } from './second-provider-kind.ts'
 import type { Action, Watch } from './watch.ts'
+
+/** Shorter than the timeout of a call, also on top of the time that the call takes. */
+const GATHERING_LIMIT_MS = 150
+
+export class Gathering {
+  readonly #size: number
+  #waiting: (() => void)[] = []
+  #limit: NodeJS.Timeout | undefined
+
+  /** @param size how many answers are passed on together. */
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** Resolves when enough others have come, or when the first one has waited for too long. */
+  async arrive(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve)
+      if (this.#waiting.length === this.#size) return this.release()
+      this.#limit ??= setTimeout(() => this.release(), GATHERING_LIMIT_MS)
+    })
+  }
+
+  release(): void {
+    clearTimeout(this.#limit)
+    this.#limit = undefined
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}
 
 /** Shorter than the timeout of a call. */
 const DELAY_MS = 250

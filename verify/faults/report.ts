@@ -5,10 +5,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cells } from '../../bench/report-files.ts'
 import { spreadOf, type Spread } from '../../bench/spread.ts'
-import { RETURN_LIMIT_MS } from './bounds.ts'
-import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { IDEMPOTENT } from './providers.ts'
-import { hasFailed, isMissed, isSkipped, type Comparison, type RunResult } from './results.ts'
+import {
+  RETURN_LIMIT_MS,
+  IDEMPOTENT,
+  hasFailed,
+  isMissed,
+  isSkipped,
+  showComparison,
+  type RunResult,
+} from './results.ts'
+import { isCaught, type MutantVerdict } from './mutants/run-mutants.ts'
 
 const REPORT_FOLDER = fileURLToPath(new URL('../../faults-report', import.meta.url))
 
@@ -178,12 +184,6 @@ function showComparisons(results: readonly RunResult[]): string[] {
     comparisons.map((one) => `${scenario}: ${showComparison(one)}`),
   )
   return lines.length === 0 ? [] : ['', ...lines]
-}
-
-export function showComparison({ what, unit, alone, beside, limit }: Comparison): string {
-  const [one, other, most] = [alone, beside, limit].map((number) => `${Math.round(number)} ${unit}`)
-  const ratio = unit === 'ms' ? ` (${(beside / alone).toFixed(2)} times)` : ''
-  return `${what}: ${one} alone, ${other} beside its neighbour${ratio}; the limit is ${most}`
 }
 
 /** How often an invariant broke with each kind of provider. */

@@ -1,6 +1,121 @@
-// The result of a run, as it is counted, written to report.json and shown on the report page.
-import { labelOf, type Case, type Label } from './case.ts'
-import { IDEMPOTENT } from './providers.ts'
+// A run and its result. The label of a run is one line that names a scenario, a kind of provider and
+// the faults injected at its points; `--case <label>` repeats it. The result is counted, written to
+// report.json and printed.
+
+/** @throws Error when there is none of that name. */
+export function findNamed<One extends { readonly name: string }>(
+  what: string,
+  all: readonly One[],
+  name: string,
+): One {
+  const found = all.find((one) => one.name === name)
+  if (found !== undefined) return found
+  const names = all.map((one) => `  ${one.name}`).join('\n')
+  throw new Error(`unknown ${what} "${name}"; the ${what}s are\n${names}`)
+}
+
+/**
+ * `<scenario>`, or `<scenario>:<fault>@<point>`, with another `+<fault>@<point>` for each further
+ * fault. A provider other than the usual one follows the scenario: `<scenario>~<provider>`.
+ */
+export type Label = string
+
+export interface Injection {
+  /** A name in the table of faults. */
+  readonly fault: string
+  /** The label of the point, for example `worker/advance/CommandComplete#1/before`. */
+  readonly point: string
+}
+
+export interface Case {
+  /** A name in the table of scenarios. */
+  readonly scenario: string
+  /** A name in the table of providers; by default the idempotent one. */
+  readonly provider?: string
+  /** In order: each is armed when the one before was injected. Without any, points are counted. */
+  readonly injections: readonly Injection[]
+}
+
+/** The scenario behind a pooler. */
+export const POOLED = 'payment.create.pooled'
+
+/** The scenario on a primary with a standby. */
+export const REPLICATED = 'payment.create.replicated'
+
+/** The scenarios with copies of answers in Redis. */
+export const COPIED = ['payment.create.copied', 'payment.create.withdrawn'] as const
+
+/** The scenario with a webhook endpoint. */
+export const ANNOUNCED = 'payment.create.announced'
+
+/** The scenarios of a payment that may move to a second provider: it need not, and it has to. */
+export const ROUTED = ['payment.create.routed', 'payment.create.moved'] as const
+
+const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
+
+/** Whether the scenario has several operations in progress at a time. */
+export function isConcurrent(scenario: string): boolean {
+  return CONCURRENT.includes(scenario)
+}
+
+export function labelOf({ scenario, provider, injections }: Case): Label {
+  const subject = provider === undefined ? scenario : `${scenario}~${provider}`
+  if (injections.length === 0) return subject
+  return `${subject}:${injections.map(({ fault, point }) => `${fault}@${point}`).join('+')}`
+}
+
+/** @throws Error when the text is not a label. */
+export function readLabel(label: Label): Case {
+  const [, scenario, provider, texts] = /^([^:~]+)(?:~([^:]+))?(?::(.+))?$/.exec(label) ?? []
+  if (scenario === undefined) throw new Error(`"${label}" is not a run label`)
+  const injections = (texts?.split('+') ?? []).map((text) => readInjection(text, label))
+  return provider === undefined ? { scenario, injections } : { scenario, provider, injections }
+}
+
+function readInjection(text: string, label: Label): Injection {
+  const [, fault, point] = /^([^@]+)@([^@]+)$/.exec(text) ?? []
+  if (fault === undefined || point === undefined) {
+    throw new Error(`"${label}" is not a run label: "${text}" is not <fault>@<point>`)
+  }
+  return { fault, point }
+}
+
+export interface ProviderKind {
+  readonly name: string
+  /** Whether it honours idempotency keys. */
+  readonly mode: 'keep' | 'ignore'
+  /** It forgets all keys this long after its last call; by default never within a run. */
+  readonly keysExpireMs?: number
+  /** Faults of its own, which affect the first calls of every run, in this order. */
+  readonly ownFaults: readonly string[]
+  /** Faults with which it would break its own promises. They are not injected. */
+  readonly without: readonly string[]
+  /** The settings that describe it to the service. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
+export const IDEMPOTENT = 'idempotent'
+
+// prettier-ignore
+export const providerKinds: readonly ProviderKind[] = [
+  // Like Stripe.
+  { name: IDEMPOTENT, mode: 'keep', ownFaults: [], without: [], settings: {} },
+  // The service knows the time limit and repeats no call after it.
+  { name: 'forgetting', mode: 'keep', keysExpireMs: 1_000, ownFaults: [], without: [],
+    settings: { PROVIDER_KEY_WINDOW_SECONDS: '1' } },
+  // It executes each call that reaches it. The service knows that, and repeats none that may have run.
+  // It promises to execute no request after the settling time: without keys nothing else keeps a late
+  // one from being executed beside the one that followed.
+  { name: 'keyless', mode: 'ignore', ownFaults: [], without: ['provider-late'],
+    settings: { PROVIDER_KEY_WINDOW_SECONDS: '0' } },
+  // It charges without an answer, and then reports a wrong amount.
+  { name: 'lying', mode: 'keep', ownFaults: ['hang_after', 'wrong_amount'], without: [], settings: {} },
+]
+
+/** @throws Error when the kind is unknown. */
+export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
+  return findNamed('provider', providerKinds, name)
+}
 
 /**
  * A broken invariant by its number in ARCHITECTURE.md. Number 0 is an error of the suite itself.
@@ -52,7 +167,7 @@ export interface RunResult {
 }
 
 /** `missed`: nothing broke, but not all faults were injected; `skipped`: not possible here. */
-export type RunVerdict = 'passed' | 'missed' | 'skipped' | 'failed'
+type RunVerdict = 'passed' | 'missed' | 'skipped' | 'failed'
 
 /**
  * A run passes when every fault was injected and no invariant broke. A run without any of its
@@ -146,4 +261,33 @@ function emptyResult(
     returnMs: null,
     durationMs,
   }
+}
+
+export function showComparison({ what, unit, alone, beside, limit }: Comparison): string {
+  const [one, other, most] = [alone, beside, limit].map((number) => `${Math.round(number)} ${unit}`)
+  const ratio = unit === 'ms' ? ` (${(beside / alone).toFixed(2)} times)` : ''
+  return `${what}: ${one} alone, ${other} beside its neighbour${ratio}; the limit is ${most}`
+}
+
+/** How long recovery may take after the last fault: the limit of invariant 7. */
+export const RECOVERY_LIMIT_SECONDS = 30
+export const RECOVERY_LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
+
+/** From when the server accepts connections until a payment begun then has succeeded. */
+export const RETURN_LIMIT_MS = 2_000
+
+/**
+ * @param ms from the last fault to the last final answer; null: never, which other checks report.
+ */
+export function checkRecovery(ms: number | null): Violation[] {
+  if (ms === null || ms <= RECOVERY_LIMIT_SECONDS * 1_000) return []
+  const what = `recovery took ${Math.round(ms)} ms; the limit is ${RECOVERY_LIMIT_SECONDS} s`
+  return [{ invariant: 7, what }]
+}
+
+/** @param isConcurrent in a soak, whose payments wait for the work that the outage has delayed. */
+export function checkReturn(ms: number, isConcurrent: boolean): Violation[] {
+  if (ms <= (isConcurrent ? RECOVERY_LIMIT_SECONDS * 1_000 : RETURN_LIMIT_MS)) return []
+  const what = `the first payment after the outage took ${Math.round(ms)} ms`
+  return [{ invariant: 7, what, isLate: true }]
 }

@@ -1,24 +1,207 @@
-// Makes one run: the scenario with its faults, then recovery, then all checks. A run without faults
-// counts points.
+// Makes the provider of a lane behave as one kind while a run is made.
+import { setTimeout as wait } from 'node:timers/promises'
+import { randomUUID } from 'node:crypto'
+import type { Lane, LaneTenant } from './lane.ts'
+import {
+  type ProviderKind,
+  type Violation,
+  RECOVERY_LIMIT_MS,
+  RECOVERY_LIMIT_SECONDS,
+  isConcurrent,
+  labelOf,
+  type Case,
+  checkRecovery,
+  providerNamed,
+  skippedRun,
+  type RunResult,
+} from './results.ts'
+import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
+import { countJobs, redeliverJobs, makeEventsDue } from './lane-jobs.ts'
+import { poll } from './poll.ts'
 import { isDone } from '../simulate/history.ts'
-import { isConcurrent, labelOf, type Case } from './case.ts'
-import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import { releaseAll, startInjecting } from './injecting.ts'
-import type { Lane } from './lane.ts'
-import { withOperator } from './operator.ts'
 import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
-import { providerNamed } from './providers.ts'
-import { readOpenKeys, untilNoJobs, untilRunOver, within } from './run-end.ts'
-import { skippedRun, type RunResult, type Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import { scenarioNamed } from './scenarios.ts'
 import { Merchant, NoFinalAnswerError } from './merchant.ts'
-import { withProvider } from './with-provider.ts'
 
-export interface RunOptions {
+/** Makes the lane's provider behave as that kind while the work runs. */
+async function withProvider<Result>(
+  lane: Lane,
+  kind: ProviderKind,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  // The mode is left alone otherwise: a scenario may have set another one.
+  if (kind.mode !== 'keep') await setMode(lane, kind.mode)
+  for (const fault of kind.ownFaults) {
+    await lane.provider.plantFault({ match: { method: 'POST' }, fault, times: 1 })
+  }
+  const over = new AbortController()
+  const forgetting =
+    kind.keysExpireMs === undefined
+      ? Promise.resolve()
+      : forgetAfter(lane, kind.keysExpireMs, over.signal)
+  // Awaited in `finally`.
+  forgetting.catch(() => {})
+  try {
+    return await work()
+  } finally {
+    over.abort()
+    await forgetting
+    if (kind.mode !== 'keep') await setMode(lane, 'keep')
+  }
+}
+
+const KEYS_POLL_MS = 20
+
+async function forgetAfter(lane: Lane, ms: number, over: AbortSignal): Promise<void> {
+  let forgottenAt = performance.now()
+  while (!over.aborted) {
+    const last = Math.max(
+      ...lane.processes.map(({ provider }) => provider.requests.at(-1)?.at ?? 0),
+    )
+    if (last > forgottenAt && performance.now() - last > ms) {
+      forgottenAt = performance.now()
+      await setMode(lane, 'forget')
+      await setMode(lane, 'keep')
+    }
+    await wait(KEYS_POLL_MS)
+  }
+}
+
+async function setMode({ provider }: Lane, mode: 'keep' | 'forget' | 'ignore'): Promise<void> {
+  await provider.control('POST', 'idempotency', { mode })
+}
+
+const OPERATOR_POLL_MS = 500
+
+/** No call of a run is executed or completed later. */
+const SETTLE_MS = 3_000
+
+const CLAIM = {
+  claim: randomUUID(),
+  proved_absent: true,
+  by: 'operator',
+  note: 'I did not see it',
+} as const
+
+/** Acts as the operator while the work runs. */
+export async function withOperator<Result>(
+  lane: Lane,
+  tenant: LaneTenant,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const over = new AbortController()
+  const acting = act(lane, tenant, over.signal)
+  try {
+    return await work()
+  } finally {
+    over.abort()
+    await acting
+  }
+}
+
+async function act(lane: Lane, tenant: LaneTenant, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await wait(OPERATOR_POLL_MS, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    // The store may be away; the operator tries again.
+    await denyRefunds(lane, tenant).catch(() => {})
+  }
+}
+
+async function denyRefunds({ owner: { sql } }: Lane, tenant: LaneTenant): Promise<void> {
+  const unknown = await sql<{ id: string }[]>`
+    select id from idempotency_keys
+    where tenant_id = ${tenant.id} and status = 'unknown'
+      and refund_id is not null and evidence is null
+      and unknown_at < now() - ${SETTLE_MS} * interval '1 millisecond'
+  `
+  for (const { id } of unknown) await requestCheckIfUnknown(sql, { tenantId: tenant.id, id }, CLAIM)
+}
+
+const POLL_MS = 10
+/** Each look takes four statements. */
+const STATE_POLL_MS = 40
+
+/** Descriptions of what is not over. */
+type Descriptions = readonly string[]
+
+/** Finds keys that are neither terminal nor unknown with an open finding. */
+async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant): Promise<Descriptions> {
+  const rows = await sql<{ operation: string; status: string; reached: string }[]>`
+    select operation, status, recovery_point as reached from idempotency_keys as key
+    where tenant_id = ${id} and status in ('pending', 'processing', 'unknown') and not (
+      status = 'unknown' and exists (
+        select from reconciliation_findings
+        where operation_id = key.id and tenant_id = key.tenant_id and status = 'open'
+      )
+    )
+  `
+  return rows.map(({ operation, status, reached }) => `${operation} is ${status} at ${reached}`)
+}
+
+/**
+ * Waits until the run is over. Work after the answer belongs to the run as well: a fault may be
+ * injected there, and the next run must start without leftovers.
+ *
+ * @param quietMs how long no point must have been reached; called each time.
+ */
+async function untilRunOver(
+  lane: Lane,
+  tenant: LaneTenant,
+  quietMs: () => number,
+): Promise<readonly Violation[]> {
+  const endsAt = performance.now() + RECOVERY_LIMIT_MS
+  let open: Descriptions = ['a process']
+  while (performance.now() < endsAt) {
+    if (!lane.isWhole || lane.watch.quietMs <= quietMs()) {
+      await wait(POLL_MS)
+    } else {
+      // While the store is away nothing is known.
+      open = await findOpen(lane, tenant).catch((error: unknown) => [String(error)])
+      if (open.length === 0) return []
+      await wait(STATE_POLL_MS)
+    }
+  }
+  return [tooLong(open.join(', '))]
+}
+
+/** Makes the remaining jobs due at once. */
+async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Descriptions> {
+  const jobs = await countJobs(lane)
+  if (jobs > 0) await Promise.all([redeliverJobs(lane), makeEventsDue(lane)])
+  const keys = await readOpenKeys(lane, tenant)
+  return jobs > 0 ? [...keys, `${jobs} jobs`] : keys
+}
+
+/** @throws Error when an earlier run left jobs that do not complete. */
+async function untilNoJobs(lane: Lane): Promise<void> {
+  const areDone = async () => (await countJobs(lane)) === 0
+  if (await poll(RECOVERY_LIMIT_MS, areDone, { pauseMs: POLL_MS })) return
+  throw new Error('jobs of an earlier run are still open')
+}
+
+/** @param what describes the work, for example `the shutdown of a process`. */
+async function within(work: Promise<unknown>, what: string): Promise<readonly Violation[]> {
+  const over = new AbortController()
+  const late = wait(RECOVERY_LIMIT_MS, [tooLong(what)], { signal: over.signal })
+  late.catch(() => {})
+  try {
+    return await Promise.race([work.then((): readonly Violation[] => []), late])
+  } finally {
+    over.abort()
+  }
+}
+
+function tooLong(what: string): Violation {
+  return { invariant: 7, what: `still open after ${RECOVERY_LIMIT_SECONDS} s: ${what}` }
+}
+
+interface RunOptions {
   readonly lane: Lane
   readonly bystander: Bystander
   /** The mutant that the lane runs, if any. */

@@ -2,27 +2,36 @@
 // prepared without a fault.
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
-import { announced } from './announced-payments.ts'
+import { announced, payReferenced, refundReferenced, routed } from './variants.ts'
 import { captureTogether, payTogether } from './batches.ts'
-import { cancelAfterwards, cancelInVain, canceledAtOnce } from './cancellations.ts'
-import { comparisons } from './comparisons.ts'
-import { contests } from './contests.ts'
+import {
+  cancelAfterwards,
+  cancelInVain,
+  canceledAtOnce,
+  contests,
+  reaperContests,
+} from './contests.ts'
+import { comparisons, expire, expireHold, releaseHold } from './holds.ts'
 import { copied } from './copies.ts'
-import { POOLED, REPLICATED, type Case } from './case.ts'
-import { followDispute } from './dispute-scenario.ts'
-import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
-import { AUTOMATIC, DECLINED, MANUAL, paid, UNCAPTURABLE } from './payments.ts'
-import { expire } from './expired-actions.ts'
-import { expireHold } from './expired-holds.ts'
-import { findNamed } from './named.ts'
-import { releaseHold } from './late-holds.ts'
-import { payReferenced, refundReferenced } from './orders.ts'
-import { reaperContests } from './reaper-contests.ts'
-import type { Violation } from './results.ts'
-import { routed } from './routed-payments.ts'
+import {
+  POOLED,
+  REPLICATED,
+  type Case,
+  findNamed,
+  type Violation,
+  providerNamed,
+} from './results.ts'
+import { followDispute, eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
+import {
+  AUTOMATIC,
+  DECLINED,
+  MANUAL,
+  paid,
+  UNCAPTURABLE,
+  type LaneNeeds,
+  type Scenario,
+} from './scenario.ts'
 import { neighbours } from './neighbours/scenarios.ts'
-import { providerNamed } from './providers.ts'
-import type { LaneNeeds, Scenario } from './scenario.ts'
 import type { Merchant } from './merchant.ts'
 
 /** Operations whose requests the invariants of every run know by kind. */

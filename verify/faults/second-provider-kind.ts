@@ -2,7 +2,6 @@
 // Without such an extra the suite leaves the scenarios out that need one.
 import { globSync } from 'node:fs'
 import type { CallName } from '../../src/provider/payment-provider.ts'
-import type { Patch } from './mutants/mutant.ts'
 
 /** A pattern of each call of the port, and of reads: the first one that matches names the request. */
 export type RequestPatterns = Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>>
@@ -26,7 +25,11 @@ export interface SecondProviderKind<Entry extends OwnEntry = OwnEntry> {
   /** The settings with which a service uses it. */
   settings(privateKey: string): Readonly<Record<string, string>>
   /** Shortens times that no setting shortens. */
-  readonly shortWaits: readonly Patch[]
+  readonly shortWaits: readonly {
+    readonly file: string
+    readonly text: string
+    readonly replacement: string
+  }[]
   readonly patterns: RequestPatterns
   readonly standIn: {
     readonly script: string

@@ -1,10 +1,11 @@
 // One API or worker process under test, behind proxies of its own. It loads in advance and stands
 // by, so that a killed process has a successor at once.
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, getPriority, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { startNodeProcess } from '../../dev/stack/node-process.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
@@ -22,7 +23,7 @@ const SHORT_LIVED = ['--min-semi-space-size=32', '--max-semi-space-size=64']
 /** On a busy machine a process takes seconds to load. */
 const START_LIMIT_MS = 60_000
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly role: Role
   /** The folder with the bundled programs, one of which has the name of the role. */
   readonly programs: string
@@ -204,7 +205,7 @@ export class ServiceProcess {
 }
 
 /** The port in the log line of a process that listens. */
-export function portIn(line: string): number | undefined {
+function portIn(line: string): number | undefined {
   const [, port] = /"port":(\d+),"msg":"[^"]*listening"/.exec(line) ?? []
   return port === undefined ? undefined : Number(port)
 }
@@ -214,4 +215,34 @@ const NICENESS_MAX = constants.priority.PRIORITY_LOW
 
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid !== undefined) setPriority(pid, Math.min(getPriority() + NICENESS_INCREASE, NICENESS_MAX))
+}
+
+export interface StandIn {
+  readonly url: string
+  /** With SIGTERM, so that it leaves compiled code for the next process. */
+  readonly stop: () => Promise<unknown>
+}
+
+const STOP_LIMIT_MS = 4_000
+
+export async function startStandIn(
+  script: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<StandIn> {
+  const listening = Promise.withResolvers<number>()
+  const process = startNodeProcess({
+    script,
+    settings,
+    stopLimitMs: STOP_LIMIT_MS,
+    log(line) {
+      const port = portIn(line)
+      if (port !== undefined) listening.resolve(port)
+    },
+  })
+  await process.ready
+  const stop = () => {
+    process.stop()
+    return process.ended
+  }
+  return { url: `http://127.0.0.1:${await listening.promise}`, stop }
 }

@@ -12,8 +12,7 @@ import {
   sqlStateOf,
   type Frame,
 } from './frames.ts'
-import type { Place, Role } from './points.ts'
-import { ADD_JOBS, COMMIT, commitOf } from './statement-names.ts'
+import { type Place, type Role, ADD_JOBS, COMMIT, commitOf } from './points.ts'
 import { PASS, type Action, type Watch } from './watch.ts'
 
 interface LinkOptions {

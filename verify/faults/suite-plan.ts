@@ -1,29 +1,38 @@
 // Plans the stages of the suite. It estimates the cost of a full run and leaves out as many runs as
 // the time budget requires; the seed decides which.
 import { seededRandom } from '../simulate/random.ts'
-import { canceledAtOnce, cancelInVain } from './cancellations.ts'
-import { labelOf, type Case } from './case.ts'
-import { comparisons as compared } from './comparisons.ts'
-import { planEvents } from './event-orders.ts'
+import { brokenRun, type Case, isMissed, type Label, labelOf, type RunResult } from './results.ts'
+import type { CountedScenario, NestedOptions, PlanOptions, Recovery } from './plan.ts'
 import {
   hasBasicFault,
   isKill,
   isOfMainScenario,
   needsServer,
+  planNested,
   planProviders,
   planRuns,
+  planStatePairs,
   sample,
   VARIANTS,
-  type CountedScenario,
-  type NestedOptions,
-  type PlanOptions,
 } from './plan.ts'
-import type { Mutant } from './mutants/mutant.ts'
-import { planNeighbours } from './neighbours/plan.ts'
-import { reaperContests } from './reaper-contests.ts'
+import { neighbours as besideNeighbours } from './neighbours/scenarios.ts'
+import { canceledAtOnce, cancelInVain, reaperContests } from './contests.ts'
+import { comparisons as compared } from './holds.ts'
+import { planEvents } from './event-orders.ts'
+import type { Mutant } from './mutants/mutants.ts'
 import type { Scenario } from './scenario.ts'
+import type { Suite } from './suite.ts'
 
-export interface SuitePlan {
+const BACKLOGS = { quick: 'noisy-neighbour', full: 'noisy-neighbour.full' }
+
+export function planNeighbours({ quick }: Pick<PlanOptions, 'quick'>): Case[] {
+  const leftOut = quick ? BACKLOGS.full : BACKLOGS.quick
+  return besideNeighbours
+    .filter(({ name }) => name !== leftOut)
+    .map(({ name }): Case => ({ scenario: name, injections: [] }))
+}
+
+interface SuitePlan {
   /** With one fault each. */
   readonly runs: readonly Case[]
   readonly pairs: NestedOptions
@@ -59,10 +68,10 @@ const REDUCED = [
 ] as const
 
 /** What a plan has of everything that it could have, from 0 to 1. */
-export type Shares = Readonly<Record<(typeof REDUCED)[number], number>>
+type Shares = Readonly<Record<(typeof REDUCED)[number], number>>
 
 /** Processor seconds of each part at a share of 1, and of everything that is never reduced. */
-export interface Costs extends Shares {
+interface Costs extends Shares {
   readonly fixed: number
 }
 
@@ -86,7 +95,7 @@ const each = (share: number) =>
 const USUAL: Shares = { ...each(1), nestedKills: 1 / 3 }
 const LEAST: Shares = { ...each(0.02), nestedKills: 0.05 }
 
-export interface SuiteOptions extends PlanOptions {
+interface SuiteOptions extends PlanOptions {
   readonly minutes: number
 }
 
@@ -254,4 +263,80 @@ function describe(
     `  ${events.length} orders of events, ${contests.length} contests with the reaper or a cancellation, ${comparisons.length} comparisons, ${providers.length} with other providers, ${neighbours.length} with neighbours`,
     `  about ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
   ]
+}
+
+type Runner = Pick<Suite, 'run' | 'recoveries'>
+
+/** How often missed runs are replaced. They are not repeated before. */
+const ROUNDS = 6
+const TRIES = 1
+/** With a smaller share of complete runs a stage fails, because it proves too little. */
+const COMPLETE_SHARE = 0.5
+
+export async function injectDuringRecovery(suite: Runner, plan: SuitePlan): Promise<RunResult[]> {
+  const { recoveries } = suite
+  const states = plan.everyState ? await runStatePairs(suite, recoveries) : []
+  const pairs = await runNested(suite, recoveries, plan.pairs, 'Pairs')
+  const triples = await runNested(suite, pairs.recoveries, plan.triples, 'Triples')
+  return [...states, ...pairs.results, ...triples.results]
+}
+
+/** Tries the runs of each pair of durable states until one had both faults. */
+async function runStatePairs(suite: Runner, recoveries: readonly Recovery[]): Promise<RunResult[]> {
+  const results: RunResult[] = []
+  let open = planStatePairs(recoveries)
+  const wanted = open.length
+  for (let round = 0; open.length > 0; round += 1) {
+    const runs = await suite.run(
+      open.flatMap((choices) => choices[round] ?? []),
+      'Pairs of states',
+      TRIES,
+    )
+    results.push(...runs)
+    const missed = new Set(runs.filter((run) => isMissed(run)).map((run) => run.case))
+    open = open.filter((choices) => isAmong(missed, choices[round]) && round + 1 < choices.length)
+  }
+  return [...results, ...failIfTooFew('Pairs of states', results, wanted)]
+}
+
+function isAmong(labels: ReadonlySet<Label>, run: Case | undefined): boolean {
+  return run !== undefined && labels.has(labelOf(run))
+}
+
+interface NestedRuns {
+  readonly results: readonly RunResult[]
+  readonly recoveries: readonly Recovery[]
+}
+
+async function runNested(
+  suite: Runner,
+  recoveries: readonly Recovery[],
+  options: NestedOptions,
+  what: string,
+): Promise<NestedRuns> {
+  const results: RunResult[] = []
+  const newRecoveries: Recovery[] = []
+  const planned = new Set<Label>()
+  let count = options.count
+  for (let round = 0; round < ROUNDS && count > 0; round += 1) {
+    const plan = planNested(recoveries, { ...options, seed: options.seed + round, count }, planned)
+    for (const run of plan) planned.add(labelOf(run))
+    const runs = await suite.run(plan, what, TRIES)
+    results.push(...runs)
+    newRecoveries.push(...suite.recoveries)
+    count = runs.filter((run) => isMissed(run)).length
+  }
+  return {
+    results: [...results, ...failIfTooFew(what, results, options.count)],
+    recoveries: newRecoveries,
+  }
+}
+
+function failIfTooFew(what: string, results: readonly RunResult[], wanted: number): RunResult[] {
+  const complete = results.filter((run) => !isMissed(run)).length
+  // There may be fewer to draw, and an interrupted suite has made some of them only.
+  const due = Math.min(wanted, results.length)
+  if (complete >= due * COMPLETE_SHARE) return []
+  const message = `only ${complete} of ${due} ${what.toLowerCase()} had all of their faults injected`
+  return [brokenRun({ scenario: what, injections: [] }, undefined, message, 0)]
 }

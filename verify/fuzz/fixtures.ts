@@ -5,7 +5,7 @@ import { openFindings } from '../../src/db/reconciliation/findings.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
 import type { Names } from './draft.ts'
-import { secretsOf, type Secrets } from './secrets.ts'
+import { secretsOf, type Secrets } from './judge.ts'
 import type { Subject } from './subject.ts'
 
 export interface Fixtures {

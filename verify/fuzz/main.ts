@@ -1,6 +1,6 @@
 // `npm run fuzz`: starts the service, sends it bad input and prints a report.
 import { runCommand, type Working } from '../../bench/command.ts'
-import { Environment } from './environment.ts'
+import { Environment } from './subject.ts'
 import { HELP, readOptions, type FuzzOptions } from './options.ts'
 import { renderReport } from './report.ts'
 import { runFuzz } from './run.ts'

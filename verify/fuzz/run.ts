@@ -3,16 +3,15 @@
 // side effects are detected.
 import * as fc from 'fast-check'
 import type { Progress } from '../../bench/progress.ts'
-import { badCases } from './bad-cases.ts'
+import { badCases, openCases } from './cases.ts'
 import { corpus } from './corpus/corpus.ts'
 import { patientPayment } from './corpus/requests.ts'
 import { encodeCase, type Case } from './draft.ts'
 import { judge } from './judge.ts'
-import { openCases } from './open-cases.ts'
 import { isRefused } from './defects/fields.ts'
 import { operationNamed } from './operations.ts'
-import { sendAll, sendOne, type Result } from './sending.ts'
-import { Statistics } from './statistics.ts'
+import { sendAll, sendOne, type Result } from './connection.ts'
+import { Statistics, type Failure, type Outcome } from './report.ts'
 import {
   bisect,
   findSideEffects,
@@ -27,21 +26,6 @@ export interface RunOptions {
   readonly seed: number
   /** The only case to send, if set. */
   readonly only?: Case | undefined
-}
-
-interface Failure {
-  readonly label: string
-  readonly violations: readonly string[]
-  /** The line that repeats it. Undefined if no single request caused the failure. */
-  readonly line: string | undefined
-}
-
-export interface Outcome {
-  readonly passed: number
-  /** Number of failures. `failures` contains only the first ones. */
-  readonly failed: number
-  readonly failures: readonly Failure[]
-  readonly statistics: Statistics
 }
 
 /** Number of requests between two checks for side effects. */

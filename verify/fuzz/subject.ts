@@ -1,10 +1,118 @@
-// Starts the service under test: Stripe stand-in, worker and API, as processes on the caller's
-// database. The rate limits are so high that no run reaches them.
+// Reads the log lines of the processes. Counts provider calls, and collects forbidden lines:
+// secrets, errors and fields that are not on the log's allow list. Keeps only the last lines.
+import { EventEmitter, once } from 'node:events'
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Secrets } from './judge.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
-import { ServiceLog, type Role } from './service-log.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../dev/embedded-postgres/postgres.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../../dev/embedded-postgres/throwaway-folder.ts'
+
+export type Role = 'provider' | 'worker' | 'api'
+
+/** Pino's level `error`. */
+const ERROR = 50
+
+const KEPT_LINES = 40
+
+/** So many are port; the rest will be of the same kind. */
+const VIOLATIONS_MAX = 20
+
+interface Line {
+  readonly level?: number
+  readonly msg?: string
+  readonly method?: string
+  readonly path?: string
+  readonly port?: number
+  readonly unlisted?: readonly string[]
+}
+
+export class ServiceLog {
+  /** The forbidden log lines found. */
+  readonly violations: string[] = []
+  readonly #last: string[] = []
+  #secrets: Secrets | undefined
+  #lines = 0
+  #providerCalls = 0
+  readonly #ports = new Map<Role, number>()
+  readonly #listening = new EventEmitter()
+
+  get lines(): number {
+    return this.#lines
+  }
+
+  /** Number of requests to the provider's API, without its control API. */
+  get providerCalls(): number {
+    return this.#providerCalls
+  }
+
+  /** The last log lines, to explain the failure of a process. */
+  get lastLines(): string {
+    return this.#last.join('\n')
+  }
+
+  /** The port of a process, once it has logged it. */
+  async portOf(role: Role): Promise<number> {
+    const knownPort = this.#ports.get(role)
+    if (knownPort !== undefined) return knownPort
+    const [port] = (await once(this.#listening, role)) as [number]
+    return port
+  }
+
+  /** Sets the secrets to look for in later lines. */
+  setSecrets(secrets: Secrets): void {
+    this.#secrets = secrets
+  }
+
+  readonly add = (role: Role, text: string): void => {
+    this.#lines += 1
+    this.#last.push(`${role}: ${text}`)
+    if (this.#last.length > KEPT_LINES) this.#last.shift()
+    for (const secret of this.#secrets?.findIn(text) ?? []) {
+      this.#addViolation(`${role} logged ${secret}`)
+    }
+    const line = parseLine(text)
+    if (line === undefined) return
+    if (line.port !== undefined && !this.#ports.has(role)) {
+      this.#ports.set(role, line.port)
+      this.#listening.emit(role, line.port)
+    }
+    if (role === 'provider') {
+      const { msg, path = '' } = line
+      if (msg === 'request' && !path.startsWith('/_control')) this.#providerCalls += 1
+      return
+    }
+    if ((line.level ?? 0) >= ERROR) this.#addViolation(`${role} logged an error: ${text}`)
+    if (line.unlisted !== undefined) {
+      this.#addViolation(`${role} logged fields that are not allowed: ${line.unlisted.join(', ')}`)
+    }
+  }
+
+  #addViolation(what: string): void {
+    if (this.violations.length < VIOLATIONS_MAX && !this.violations.includes(what)) {
+      this.violations.push(what)
+    }
+  }
+}
+
+function parseLine(text: string): Line | undefined {
+  try {
+    return text.startsWith('{') ? (JSON.parse(text) as Line) : undefined
+  } catch {
+    // Node's own messages are not JSON.
+    return undefined
+  }
+}
 
 const LOOPBACK = '127.0.0.1'
 const STOP_LIMIT_MS = 5_000
@@ -126,4 +234,35 @@ export async function startSubject(
 async function untilOneEnds(processes: readonly NodeProcess[], log: ServiceLog): Promise<never> {
   const how = await Promise.race(processes.map(({ ended }) => ended))
   throw new Error(`a process ${how}. Its last log lines:\n${log.lastLines}`)
+}
+
+export class Environment {
+  readonly #folder: string
+  #postgres: Promise<EmbeddedPostgres> | undefined
+  #subject: Promise<Subject> | undefined
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  static async make(): Promise<Environment> {
+    return new Environment(await makeThrowawayFolder('fuzz'))
+  }
+
+  async start(): Promise<Subject> {
+    const directory = join(this.#folder, 'postgres')
+    // The data need not survive a power failure, so PostgreSQL need not sync.
+    this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
+    const url = await ensureDatabase(await this.#postgres, 'fuzz')
+    await migrateDatabase(url)
+    this.#subject = startSubject(url, this.#folder)
+    return await this.#subject
+  }
+
+  /** Stops and removes everything, including parts that are still starting. */
+  async remove(): Promise<void> {
+    await this.#subject?.then((subject) => subject.stop()).catch(() => {})
+    await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
+    await removeThrowawayFolder(this.#folder)
+  }
 }

@@ -1,11 +1,9 @@
 // `npm run model`: the model checker. Explores the state spaces of the product, compares the
 // in-memory store with PostgreSQL, checks that the mutants are found, and prints a report.
 import { runCommand, type Working } from '../../bench/command.ts'
-import { runTasks } from './command/run-tasks.ts'
 import { ScratchPostgres } from './command/scratch-postgres.ts'
-import { HELP, readOptions, type ModelOptions } from './command/options.ts'
-import { renderReport } from './command/report.ts'
-import type { Task } from './command/task.ts'
+import { renderReport, runTasks, type Task } from './command/tasks.ts'
+import { HELP, type ModelOptions, readOptions } from './command/options.ts'
 
 const FAILED = 1
 

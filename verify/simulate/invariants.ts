@@ -2,11 +2,102 @@
 // answers that the clients got, and the lists of the API. The checks are pure: they neither read
 // nor wait.
 import type { Payment } from '../../client/index.ts'
-import { ofKind, refundedAt, sumOf, type Facts, type Verdict } from './facts.ts'
-import { isDone, isFinal, LABEL_FIELD, type History, type Operation } from './history.ts'
-import { checkBalances, checkLedger } from './ledger-invariants.ts'
-import type { Executed } from './provider.ts'
-import type { Records } from './records.ts'
+import { type History, isDone, isFinal, LABEL_FIELD, type Operation } from './history.ts'
+import type { Executed } from './faults.ts'
+import type { LedgerBalance, Records } from './records.ts'
+
+export interface Verdict {
+  /** The number of the invariant of ARCHITECTURE.md that the promise belongs to. */
+  readonly invariant: number
+  readonly promise: string
+  /** Number of objects checked. */
+  readonly checked: number
+  /** One text per violation, with the ids. */
+  readonly broken: readonly string[]
+}
+
+interface Facts {
+  readonly history: History
+  readonly records: Records
+  /** The provider calls executed for a payment, by the payment id in their metadata. */
+  readonly executedFor: (paymentId: string) => readonly Executed[]
+}
+
+export function ofKind(executed: readonly Executed[], kind: string): Executed[] {
+  return executed.filter((entry) => entry.kind === kind)
+}
+
+/** What the refunds took from the captured money at the provider, in minor units. */
+function refundedAt(executed: readonly Executed[]): number {
+  return sumOf(ofKind(executed, 'refund.create')) - sumOf(ofKind(executed, 'refund.fail'))
+}
+
+/** What the disputes took from the captured money, less what they gave back, and their fees. */
+function disputedAt(executed: readonly Executed[]): { amount: number; fees: number } {
+  const [taken, returned] = ['dispute.withdraw', 'dispute.reinstate'].map((kind) =>
+    sumOf(ofKind(executed, kind)),
+  )
+  return { amount: (taken ?? 0) - (returned ?? 0), fees: sumOf(ofKind(executed, 'dispute.fee')) }
+}
+
+export function sumOf(executed: readonly Executed[]): number {
+  return executed.reduce((sum, { amount }) => sum + amount, 0)
+}
+
+function checkLedger({ records, executedFor }: Facts): Pick<Verdict, 'checked' | 'broken'> {
+  const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
+  const broken = records.payments.flatMap(({ id, currency }) => {
+    const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
+    const refunded = refundedAt(executedFor(id))
+    const disputed = disputedAt(executedFor(id))
+    const posted = balancesOf((byPayment.get(id) ?? []).flatMap(({ entries }) => entries))
+    const at = (account: string) => posted.get(`${account} ${currency}`) ?? 0
+    const isOfIts = [...posted.keys()].every((name) => name.endsWith(` ${currency}`))
+    const owed = at('merchant_payable') + at('fees')
+    const agrees =
+      isOfIts &&
+      at('provider_receivable') + at('provider_fees') === captured - refunded - disputed.amount &&
+      owed === -captured &&
+      at('refunds') === refunded &&
+      at('disputes') === disputed.amount &&
+      // A reconciliation also posts the fees of captures and refunds.
+      at('provider_fees') >= disputed.fees
+    if (agrees) return []
+    const shown = [...posted].map(([account, amount]) => `${account} ${amount}`).join(', ')
+    return [
+      `${id}: ${captured} captured, ${refunded} refunded and ${disputed.amount} disputed, ledger: ${shown || 'nothing'}`,
+    ]
+  })
+  return { checked: records.payments.length, broken }
+}
+
+function checkBalances({ records }: Facts): Pick<Verdict, 'checked' | 'broken'> {
+  const expected = balancesOf(records.balancesBefore)
+  for (const entry of records.ledger.flatMap(({ entries }) => entries)) {
+    add(expected, entry)
+  }
+  const shown = balancesOf(records.balancesAfter)
+  const names = new Set([...expected.keys(), ...shown.keys()])
+  const broken = [...names].flatMap((name) => {
+    const [sum, balance] = [expected.get(name) ?? 0, shown.get(name) ?? 0]
+    return sum === balance ? [] : [`${name}: ${sum} posted, ${balance} shown`]
+  })
+  return { checked: names.size, broken }
+}
+
+function balancesOf(balances: readonly Omit<LedgerBalance, 'object'>[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const balance of balances) add(sums, balance)
+  return sums
+}
+
+function add(
+  sums: Map<string, number>,
+  { account, currency, amount }: { account: string; currency: string; amount: number },
+): void {
+  const name = `${account} ${currency}`
+  sums.set(name, (sums.get(name) ?? 0) + amount)
+}
 
 type Check = (facts: Facts) => Pick<Verdict, 'checked' | 'broken'>
 

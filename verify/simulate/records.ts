@@ -4,7 +4,7 @@ import { unwrap } from '../../client/errors.ts'
 import type { Client, Payment, Refund } from '../../client/index.ts'
 import type { components } from '../../client/schema.ts'
 import { RUN_FIELD, type History } from './history.ts'
-import type { Executed, Provider } from './provider.ts'
+import type { Executed, Provider } from './faults.ts'
 
 export type LedgerTransaction = components['schemas']['LedgerTransaction']
 export type LedgerBalance = components['schemas']['LedgerBalance']

@@ -1,10 +1,10 @@
 // Renders the report of a run: tables of at most 110 columns, with examples of each violation.
 import { spreadOf } from '../../bench/spread.ts'
 import type { SimulationOptions } from './arguments.ts'
-import type { Verdict } from './facts.ts'
-import type { Figures } from './figures.ts'
+import type { Verdict } from './invariants.ts'
+import type { Figures } from './sender.ts'
 import type { History, Operation, RefusedRequest } from './history.ts'
-import type { PlantedRule } from './provider.ts'
+import type { PlantedRule } from './faults.ts'
 
 export interface Report {
   readonly options: SimulationOptions

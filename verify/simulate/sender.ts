@@ -1,12 +1,41 @@
 // Sends the requests of a run through the typed client and records the answers. With faults, some
 // tries hang up before their answer; the client then retries with the same key.
 import { createHash } from 'node:crypto'
+import type { Retry } from '../../client/retry.ts'
 import { NoAnswerError, readProblem } from '../../client/errors.ts'
 import { createClient, type Client } from '../../client/index.ts'
-import { countLatency, countRetry, type Figures } from './figures.ts'
 import type { Answer, RequestContent } from './history.ts'
 import type { Patience } from './plans.ts'
 import type { Random } from './random.ts'
+
+export interface Figures {
+  /** Latency of each call in milliseconds, including its retries. */
+  readonly latencies: Map<string, number[]>
+  /** Number of retries by reason. */
+  readonly retries: Map<string, number>
+  /** Number of requests; each try counts. */
+  requests: number
+  /** Number of replays. */
+  replays: number
+  /** Number of connections that clients dropped. */
+  drops: number
+}
+
+export function startFigures(): Figures {
+  return { latencies: new Map(), retries: new Map(), requests: 0, replays: 0, drops: 0 }
+}
+
+function countRetry({ retries }: Figures, { after }: Retry): void {
+  const reason =
+    after.kind === 'no_answer' ? 'no answer' : `${after.status} ${after.problem ?? 'no problem'}`
+  retries.set(reason, (retries.get(reason) ?? 0) + 1)
+}
+
+function countLatency({ latencies }: Figures, what: string, ms: number): void {
+  const known = latencies.get(what)
+  if (known === undefined) latencies.set(what, [ms])
+  else known.push(ms)
+}
 
 export interface Sender {
   readonly client: Client

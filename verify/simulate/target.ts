@@ -7,7 +7,7 @@ import { createClient } from '../../client/index.ts'
 import type { Config } from '../../src/config.ts'
 import { UsageError } from '../../bench/options.ts'
 import { readUrl, type SimulationOptions } from './arguments.ts'
-import { providerAt } from './provider.ts'
+import { providerAt } from './faults.ts'
 
 export interface Target {
   readonly url: string

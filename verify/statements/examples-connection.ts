@@ -7,8 +7,7 @@ import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/dr
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../src/db/operators/database-facts.ts'
-import { example, type Example } from './example.ts'
-import { ID, PAGE } from './example-values.ts'
+import { example, type Example, ID, PAGE } from './example.ts'
 
 function fail(error: unknown): void {
   throw error

@@ -2,8 +2,7 @@
 import * as consoleSessions from '../../src/db/operators/console-sessions.ts'
 import * as paymentOverviews from '../../src/db/operators/lists/payment-overviews.ts'
 import { listUnfinishedOperations } from '../../src/db/operators/unfinished-operations.ts'
-import { example, type Example } from './example.ts'
-import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'
+import { example, type Example, ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example.ts'
 
 const HASH = Buffer.alloc(32)
 const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }

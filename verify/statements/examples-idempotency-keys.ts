@@ -13,8 +13,10 @@ import { noResource } from '../../src/db/idempotency/intent.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
 import { insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
-import { example, type Example, WRITTEN } from './example.ts'
 import {
+  example,
+  type Example,
+  WRITTEN,
   dispute,
   ID,
   intent,
@@ -34,7 +36,7 @@ import {
   subscriber,
   TRACEPARENT,
   writtenEvent,
-} from './example-values.ts'
+} from './example.ts'
 
 const replayCount = {
   ...REF,

@@ -12,8 +12,11 @@ import { reminderOf } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
-import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
+  example,
+  type Example,
+  WITH_DELIVERY,
+  WRITTEN,
   CHECK_DELAYS_SECONDS,
   claim,
   dispute,
@@ -34,7 +37,7 @@ import {
   RESPONSE,
   RETENTION_SECONDS,
   TRACEPARENT,
-} from './example-values.ts'
+} from './example.ts'
 
 const ADVANCE = { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS } as const
 const FINISH = { kind: 'finish', response: RESPONSE, retentionSeconds: RETENTION_SECONDS } as const

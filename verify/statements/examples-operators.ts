@@ -8,8 +8,7 @@ import { findJobless, findQueued } from '../../src/db/operators/lists/operation-
 import { createOverviewReader } from '../../src/db/operators/overview.ts'
 import * as serviceProcesses from '../../src/db/operators/process-reporter.ts'
 import * as webhookOverviews from '../../src/db/operators/lists/webhook-overviews.ts'
-import { example, type Example } from './example.ts'
-import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
+import { example, type Example, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF } from './example.ts'
 
 const PROCESS = {
   id: ID,

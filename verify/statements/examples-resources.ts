@@ -17,8 +17,11 @@ import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
-import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
+  example,
+  type Example,
+  WITH_DELIVERY,
+  WRITTEN,
   claim,
   dispute,
   disputeRow,
@@ -37,7 +40,7 @@ import {
   refund,
   refundRow,
   WINDOW,
-} from './example-values.ts'
+} from './example.ts'
 
 const DUE = { tenant_id: ID, id: ID, now: NOW.toISOString() }
 const HOLD = {

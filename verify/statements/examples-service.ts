@@ -20,8 +20,18 @@ import {
   deleteOld,
 } from '../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
-import { example, type Example } from './example.ts'
-import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
+import {
+  example,
+  type Example,
+  finding,
+  ID,
+  LIMIT,
+  NOW,
+  PAGE,
+  PROVIDER,
+  REF,
+  run,
+} from './example.ts'
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }

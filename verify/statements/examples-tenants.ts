@@ -11,8 +11,11 @@ import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
 import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import { FAILURES_TO_OPEN } from '../../src/domain/webhooks/webhook-endpoint.ts'
-import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
+  example,
+  type Example,
+  WITH_DELIVERY,
+  WRITTEN,
   apiKey,
   ID,
   LIMIT,
@@ -24,7 +27,7 @@ import {
   SECRET,
   webhookJob,
   writtenEvent,
-} from './example-values.ts'
+} from './example.ts'
 
 const attempt = {
   id: ID,

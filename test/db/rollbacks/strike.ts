@@ -1,7 +1,7 @@
 // Fails transactions after one of their statements, for tests of rollbacks.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
-import { isTemplate } from '../../../verify/statements/statement-text.ts'
+import { isTemplate } from '../../../verify/statements/record-statements.ts'
 
 export class StruckError extends Error {}
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { checkAnnouncements, type Announcement } from '../../../verify/faults/announcements.ts'
+import { checkAnnouncements, type Announcement } from '../../../verify/faults/checks.ts'
 
 const payment: Announcement = {
   kind: 'payment',

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { checkRecovery, checkReturn } from '../../../verify/faults/bounds.ts'
+import { checkRecovery, checkReturn } from '../../../verify/faults/results.ts'
 
 test('a recovery may take 30 s, and a longer one breaks invariant 7', () => {
   expect(checkRecovery(30_000)).toEqual([])

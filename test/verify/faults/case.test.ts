@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { labelOf, readLabel, type Case } from '../../../verify/faults/case.ts'
+import { labelOf, readLabel, type Case } from '../../../verify/faults/results.ts'
 
 const first = { fault: 'SIGKILL', point: 'worker/advance/Sync#1/after' }
 const second = { fault: 'reset', point: 'api/find-key/DataRow#2/before' }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { LABEL_FIELD } from '../../../verify/simulate/history.ts'
 import { checkDeclines, checkMoves, checkRefundedOnce } from '../../../verify/faults/checks.ts'
-import type { Move } from '../../../verify/faults/moves.ts'
+import type { Move } from '../../../verify/faults/lane-parts.ts'
 import { checkSecrecy } from '../../../verify/faults/secrecy.ts'
 
 function move(recoveryPoint: string, leaseEpoch: number): Move {

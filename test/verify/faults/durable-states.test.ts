@@ -1,6 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { durableStates, isCommitBoundary } from '../../../verify/faults/durable-states.ts'
-import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
+import {
+  durableStates,
+  isCommitBoundary,
+  PointCounter,
+  type Place,
+  type Point,
+} from '../../../verify/faults/points.ts'
 
 function pointsOf(...places: Place[]) {
   const counter = new PointCounter()

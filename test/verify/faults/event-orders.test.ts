@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { labelOf, readLabel } from '../../../verify/faults/case.ts'
+import { labelOf, readLabel } from '../../../verify/faults/results.ts'
 import {
   AUTHENTICATION,
   EVENT_SCENARIOS,

@@ -4,8 +4,8 @@ import {
   checkClaims,
   checkLateRecords,
   checkRepeatedRecords,
-} from '../../../verify/faults/fencing.ts'
-import type { Move } from '../../../verify/faults/moves.ts'
+} from '../../../verify/faults/checks.ts'
+import type { Move } from '../../../verify/faults/lane-parts.ts'
 import type { ForwardedRequest } from '../../../verify/faults/provider-proxy.ts'
 
 function move(status: string, leaseEpoch: number): Move {

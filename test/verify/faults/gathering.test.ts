@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { Gathering } from '../../../verify/faults/gathering.ts'
+import { Gathering } from '../../../verify/faults/provider-proxy.ts'
 
 let passed: string[] = []
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { showId } from '../../../src/domain/resource-id.ts'
-import { idsIn } from '../../../verify/faults/ids-in.ts'
+import { idsIn } from '../../../verify/faults/merchant.ts'
 
 const UUID = '01a1ff40-9ba3-7036-8221-4173be8dafba'
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { findPossible } from '../../../verify/faults/machine-needs.ts'
+import { findPossible } from '../../../verify/faults/options.ts'
 import { mutants } from '../../../verify/faults/mutants/mutants.ts'
 import { scenarios } from '../../../verify/faults/scenarios.ts'
 

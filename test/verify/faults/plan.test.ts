@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { labelOf } from '../../../verify/faults/case.ts'
+import { labelOf } from '../../../verify/faults/results.ts'
 import type { Fault } from '../../../verify/faults/fault.ts'
 import { faultNamed, faults } from '../../../verify/faults/faults.ts'
 import {

@@ -1,11 +1,15 @@
 import { expect, test } from '@jest/globals'
-import { labelOf, type Case } from '../../../verify/faults/case.ts'
+import {
+  labelOf,
+  type Case,
+  hasFailed,
+  isMissed,
+  type RunResult,
+} from '../../../verify/faults/results.ts'
 import { claimsOf } from './sample-points.ts'
 import type { Recovery } from '../../../verify/faults/plan.ts'
 import { makeRun } from './sample-runs.ts'
-import { hasFailed, isMissed, type RunResult } from '../../../verify/faults/results.ts'
-import { injectDuringRecovery } from '../../../verify/faults/recovery-faults.ts'
-import { planSuite } from '../../../verify/faults/suite-plan.ts'
+import { injectDuringRecovery, planSuite } from '../../../verify/faults/suite-plan.ts'
 
 const points = claimsOf(30)
 const recoveries: Recovery[] = points.slice(0, 4).map(({ label }) => ({

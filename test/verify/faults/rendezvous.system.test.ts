@@ -4,7 +4,7 @@ import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { localOperations } from '../../../src/domain/operations/operation.ts'
 import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
-import { expire, rendezvous } from '../../../verify/faults/rendezvous.ts'
+import { expire, rendezvous } from '../../../verify/faults/contention.ts'
 import { faultPrograms } from '../../support/programs.ts'
 
 let environment: Environment

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { brokenRun, type RunResult } from '../../../verify/faults/results.ts'
-import { runUntilInjected, runUntilInTime } from '../../../verify/faults/run-until-injected.ts'
+import { runUntilInjected, runUntilInTime } from '../../../verify/faults/suite.ts'
 
 const injections = [
   { fault: 'reset', point: 'worker/claim/Sync#1/after' },

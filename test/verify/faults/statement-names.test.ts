@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { StatementNames } from '../../../verify/faults/statement-names.ts'
+import { StatementNames } from '../../../verify/faults/points.ts'
 
 const FETCH = (queue: string) =>
   ` WITH next AS ( SELECT j.id FROM atomic_jobs.job_common j WHERE j.name = '${queue}' AND j.state < 'active' )`

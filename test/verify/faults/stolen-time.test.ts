@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { measureStolenTime } from '../../../verify/faults/stolen-time.ts'
+import { measureStolenTime } from '../../../verify/faults/suite.ts'
 
 /** A /proc/stat with these times: user, nice, system, idle, iowait, irq, softirq, steal, guest. */
 const stat = (...times: number[]) => `cpu  ${times.join(' ')} 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n`

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { labelOf } from '../../../verify/faults/case.ts'
+import { labelOf } from '../../../verify/faults/results.ts'
 import { claimsOf } from './sample-points.ts'
 import { hasBasicFault, isKill, isOfMainScenario, planRuns } from '../../../verify/faults/plan.ts'
 import { mutants } from '../../../verify/faults/mutants/mutants.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Injection } from '../../../verify/faults/case.ts'
+import type { Injection } from '../../../verify/faults/results.ts'
 import type { Place } from '../../../verify/faults/points.ts'
 import { PASS, Watch, type Action } from '../../../verify/faults/watch.ts'
 

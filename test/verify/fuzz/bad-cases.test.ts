@@ -2,16 +2,15 @@
 // them.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
-import { badCases } from '../../../verify/fuzz/bad-cases.ts'
+import { badCases } from '../../../verify/fuzz/cases.ts'
 import { corpus } from '../../../verify/fuzz/corpus/corpus.ts'
 import { fieldDefects } from '../../../verify/fuzz/defects/fields.ts'
 import { connectionDefects, headerDefects } from '../../../verify/fuzz/defects/headers.ts'
 import { jsonDefects } from '../../../verify/fuzz/defects/json.ts'
-import { schemaDefects } from '../../../verify/fuzz/defects/schema.ts'
-import { stateDefects } from '../../../verify/fuzz/defects/states.ts'
+import { schemaDefects, stateDefects } from '../../../verify/fuzz/defects/schema.ts'
 import { targetDefects } from '../../../verify/fuzz/defects/targets.ts'
 import { operations } from '../../../verify/fuzz/operations.ts'
-import { renderRequest } from '../../../verify/fuzz/render.ts'
+import { renderRequest } from '../../../verify/fuzz/draft.ts'
 
 const drawn = fc.sample(badCases, { seed: 1, numRuns: 2_000 })
 

@@ -10,12 +10,17 @@ import { compileCache, programOf } from '../../support/programs.ts'
 import { GOOD_PAYMENT, patientPayment, paymentWith } from '../../../verify/fuzz/corpus/requests.ts'
 import type { Case } from '../../../verify/fuzz/draft.ts'
 import { renderReport } from '../../../verify/fuzz/report.ts'
-import { runFuzz, type Outcome } from '../../../verify/fuzz/run.ts'
-import { sendAll, sendOne } from '../../../verify/fuzz/sending.ts'
+import { runFuzz } from '../../../verify/fuzz/run.ts'
+import { type Outcome } from '../../../verify/fuzz/report.ts'
+import { sendAll, sendOne } from '../../../verify/fuzz/connection.ts'
 import { createFixtures, type Fixtures } from '../../../verify/fuzz/fixtures.ts'
 import { startSubject, type Subject } from '../../../verify/fuzz/subject.ts'
-import { exceptions } from '../../../verify/fuzz/tables.ts'
-import { bisect, findSideEffects, waitUntilIdle } from '../../../verify/fuzz/side-effects.ts'
+import {
+  exceptions,
+  bisect,
+  findSideEffects,
+  waitUntilIdle,
+} from '../../../verify/fuzz/side-effects.ts'
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 100)

@@ -5,8 +5,7 @@ import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { NoReplyError, type Reply } from '../../../verify/fuzz/connection.ts'
 import { payment } from '../../../verify/fuzz/corpus/requests.ts'
 import type { Case } from '../../../verify/fuzz/draft.ts'
-import { judge } from '../../../verify/fuzz/judge.ts'
-import { secretsOf } from '../../../verify/fuzz/secrets.ts'
+import { judge, secretsOf } from '../../../verify/fuzz/judge.ts'
 
 const secrets = secretsOf(new Map([['the key', 'sk_test_secret']]))
 const one: Case = { label: 'one', draft: payment(), types: ['invalid-amount'] }

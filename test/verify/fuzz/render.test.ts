@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { corpus } from '../../../verify/fuzz/corpus/corpus.ts'
 import { payment, providerEvent } from '../../../verify/fuzz/corpus/requests.ts'
-import { decodeCase, encodeCase, utf8 } from '../../../verify/fuzz/draft.ts'
-import { renderRequest } from '../../../verify/fuzz/render.ts'
+import { decodeCase, encodeCase, utf8, renderRequest } from '../../../verify/fuzz/draft.ts'
 
 const names = (name: string) =>
   new Map([

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { secretsOf } from '../../../verify/fuzz/secrets.ts'
-import { ServiceLog, type Role } from '../../../verify/fuzz/service-log.ts'
+import { secretsOf } from '../../../verify/fuzz/judge.ts'
+import { ServiceLog, type Role } from '../../../verify/fuzz/subject.ts'
 
 function logOf(...lines: [Role, unknown][]): ServiceLog {
   const log = new ServiceLog()

@@ -8,7 +8,7 @@ import type {
   RefusedRequest,
 } from '../../../verify/simulate/history.ts'
 import { checkInvariants } from '../../../verify/simulate/invariants.ts'
-import type { Executed } from '../../../verify/simulate/provider.ts'
+import type { Executed } from '../../../verify/simulate/faults.ts'
 import type { LedgerBalance, LedgerTransaction, Records } from '../../../verify/simulate/records.ts'
 
 const RUN = 'sim-1'

@@ -1,14 +1,198 @@
-// Runs the mutants, several at a time, until one of the runs that must reveal each has done so. The
-// product itself makes the same runs with the same settings, as a control: what breaks there
-// proves nothing about a mutant.
-import type { Progress } from '../../../bench/progress.ts'
-import type { Label } from '../case.ts'
+// The verdict on a mutant, as report.json contains it.
+import {
+  type Label,
+  hasPassed,
+  type RunResult,
+  readLabel,
+  type Case,
+  brokenRun,
+  hasFailed,
+  messageOf,
+} from '../results.ts'
+import { type Mutant, readPatched } from './mutants.ts'
+import { Bystander } from '../bystander.ts'
+import { faultNamed } from '../faults.ts'
 import type { Environment } from '../environment.ts'
-import type { RunResult } from '../results.ts'
-import { makeRuns, type Subject } from './make-runs.ts'
-import type { Mutant } from './mutant.ts'
-import { readPatched } from './patch.ts'
-import { judgeMutant, type MutantVerdict } from './verdict.ts'
+import type { Lane } from '../lane.ts'
+import type { Role } from '../points.ts'
+import type { Changes } from '../programs.ts'
+import { runCase } from '../run-case.ts'
+import type { LaneNeeds } from '../scenario.ts'
+import { needsOf } from '../scenarios.ts'
+import { runUntilInjected, runUntilInTime } from '../suite.ts'
+import type { Progress } from '../../../bench/progress.ts'
+
+export interface MutantVerdict {
+  readonly name: string
+  readonly breaks: string
+  readonly must_break: number
+  /**
+   * The invariant that caught it; null when it survived, another invariant broke, or row-level
+   * security did not stop it.
+   */
+  readonly caught_by: number | null
+  /** The run that revealed it and its violation; for a survivor, what happened instead. */
+  readonly case: Label | null
+  readonly what: string
+  readonly runs: number
+}
+
+export function isCaught({ caught_by: caughtBy }: MutantVerdict): boolean {
+  return caughtBy !== null
+}
+
+/**
+ * @param runs the runs of the mutant, in order.
+ * @param controls the same runs of the product. One that fails proves nothing about the mutant.
+ * @param withRowSecurity the runs with row-level security, for a mutant that removes a predicate on the
+ *   tenant.
+ */
+export function judgeMutant(
+  mutant: Mutant,
+  runs: readonly RunResult[],
+  controls: readonly RunResult[],
+  withRowSecurity: readonly RunResult[] = [],
+): MutantVerdict {
+  const { name, breaks, caughtBy } = mutant
+  const verdict = { name, breaks, must_break: caughtBy, runs: runs.length }
+  const escaped = withRowSecurity.filter((run) => !hasPassed(run))
+  if (escaped.length > 0) {
+    const what = `row-level security did not stop it: ${describe(escaped)}`
+    return { ...verdict, caught_by: null, case: null, what }
+  }
+  const sound = new Set(controls.filter((run) => hasPassed(run)).map((run) => run.case))
+  for (const run of runs) {
+    const found = run.violations.find(({ invariant }) => invariant === caughtBy)
+    if (found === undefined || !sound.has(run.case)) continue
+    return { ...verdict, caught_by: caughtBy, case: run.case, what: found.what }
+  }
+  const own = new Set(runs.map((run) => run.case))
+  const unsound = controls.filter((run) => own.has(run.case) && !hasPassed(run))
+  const what =
+    unsound.length === 0
+      ? describe(runs)
+      : `the product itself fails ${unsound.map((run) => run.case).join(', ')}: ${describe(unsound)}`
+  return { ...verdict, caught_by: null, case: null, what }
+}
+
+function describe(runs: readonly RunResult[]): string {
+  if (runs.length === 0) return 'it was not run'
+  const broken = runs.flatMap(({ violations }) => violations)
+  if (broken.length > 0) {
+    const shown = broken.map(({ invariant, what }) => `invariant ${invariant}: ${what}`)
+    return `broken: ${[...new Set(shown)].join('; ')}`
+  }
+  const missed = runs.filter(({ struck, faults }) => struck < faults.length).length
+  const tail =
+    missed === 0 ? '' : `, and the fault was not injected in ${missed} of ${runs.length} runs`
+  return `nothing broke${tail}`
+}
+
+/** The program under test, and its settings. */
+interface Subject extends Pick<Mutant, 'settings' | 'schema'> {
+  readonly changes?: Changes
+  /** The name of the mutant; undefined for the product. */
+  readonly mutant?: string
+}
+
+interface RunContext {
+  readonly environment: Environment
+  readonly signal: AbortSignal
+}
+
+/** @param isEnough whether no further run is needed after this one. */
+async function makeRuns(
+  context: RunContext,
+  subject: Subject,
+  labels: readonly Label[],
+  isEnough: (result: RunResult) => boolean = () => false,
+): Promise<RunResult[]> {
+  const results: RunResult[] = []
+  // What a mutant is caught by may be a limit of time; the product may exceed one by chance.
+  const repeat = subject.mutant === undefined ? runUntilInTime : runUntilInjected
+  let place: (MutantLane & { readonly kind: string }) | undefined
+  // A successor that has to load first comes too late for a zombie.
+  const standbys = labels.flatMap((label) => rolesKilledBy(readLabel(label)))
+  const make = async (run: Case) => {
+    const needs = needsOf(run)
+    const kind = JSON.stringify(needs)
+    if (place !== undefined && place.kind !== kind) {
+      await place.lane.remove()
+      place = undefined
+    }
+    place ??= { kind, ...(await startLane(context, subject, { standbys, ...needs })) }
+    return await makeRun(context, subject, place, run)
+  }
+  try {
+    for (const label of labels) {
+      if (context.signal.aborted) break
+      const { result } = await repeat(
+        async () => ({ result: await catchErrors(readLabel(label), subject, make) }),
+        context.signal,
+      )
+      results.push(result)
+      if (isEnough(result)) break
+      if (!hasFailed(result)) continue
+      // A failed run may leave anything behind, so the next one gets a new lane.
+      await place?.lane.remove()
+      place = undefined
+    }
+    return results
+  } finally {
+    await place?.lane.remove()
+  }
+}
+
+/** A mutant may be too broken to make a run at all. */
+async function catchErrors(
+  run: Case,
+  { mutant }: Subject,
+  make: (run: Case) => Promise<RunResult>,
+): Promise<RunResult> {
+  const startedAt = performance.now()
+  try {
+    return await make(run)
+  } catch (error) {
+    return brokenRun(run, mutant, messageOf(error), performance.now() - startedAt)
+  }
+}
+
+function rolesKilledBy({ injections }: Case): Role[] {
+  const deadly = injections.filter(({ fault }) => faultNamed(fault).kills === true)
+  return deadly.map(({ point }) => (point.startsWith('api/') ? 'api' : 'worker'))
+}
+
+interface MutantLane {
+  readonly lane: Lane
+  readonly bystander: Bystander
+}
+
+async function startLane(
+  { environment, signal }: RunContext,
+  { changes, settings: own, schema = [] }: Subject,
+  needs: LaneNeeds,
+): Promise<MutantLane> {
+  const settings = { ...needs.settings, ...own }
+  const lane = await environment.startLane({ ...(changes && { changes }), ...needs, settings })
+  try {
+    for (const statement of schema) await lane.owner.sql.unsafe(statement)
+    return { lane, bystander: await Bystander.create(lane, signal) }
+  } catch (error) {
+    await lane.remove()
+    throw error
+  }
+}
+
+async function makeRun(
+  { signal }: RunContext,
+  { mutant }: Subject,
+  place: MutantLane,
+  run: Case,
+): Promise<RunResult> {
+  const named = mutant === undefined ? {} : { mutant }
+  const { result } = await runCase({ ...place, signal, ...named }, run)
+  return result
+}
 
 const TRIES = 4
 
@@ -25,7 +209,7 @@ const NO_ROW_SECURITY = `
   $$
 `
 
-export interface MutantsOptions {
+interface MutantsOptions {
   readonly environment: Environment
   readonly progress: Progress
   /** Aborted to stop the suite early. */
@@ -34,7 +218,7 @@ export interface MutantsOptions {
   readonly lanes: number
 }
 
-export interface MutantsOutcome {
+interface MutantsOutcome {
   /** In the order of the mutants; after an abort only those that were judged. */
   readonly verdicts: readonly MutantVerdict[]
   /** The control runs of the product itself. */
@@ -114,13 +298,13 @@ async function runControl(
 
 async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {
   const { caughtBy, shownBy, schema = [], dropsTenant } = mutant
-  const isCaught = ({ violations }: RunResult) =>
+  const catches = ({ violations }: RunResult) =>
     violations.some(({ invariant }) => invariant === caughtBy)
   const withoutRowSecurity = dropsTenant === undefined ? schema : [...schema, NO_ROW_SECURITY]
   const subject = { ...(await subjectOf(mutant)), schema: withoutRowSecurity }
   // More than once, because concurrent requests may be executed in the other order.
   const tries = Array.from({ length: TRIES }, () => shownBy).flat()
-  return await makeRuns(options, subject, tries, isCaught)
+  return await makeRuns(options, subject, tries, catches)
 }
 
 async function subjectOf(mutant: Mutant): Promise<Subject> {

@@ -2,12 +2,10 @@
 // beside the noise of another tenant.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Received, Receiver } from '../../../test/support/receiver.ts'
-import type { BACKLOG_EVENT } from './backlog.ts'
 import { SHORT_TTL_SECONDS } from '../lane.ts'
 import type { Merchant } from '../merchant.ts'
-import { AUTOMATIC } from '../payments.ts'
-import type { Comparison } from '../results.ts'
-import { showComparison } from '../report.ts'
+import { AUTOMATIC } from '../scenario.ts'
+import { showComparison, type Comparison } from '../results.ts'
 
 /** How long the provider takes for a call. The noise of the machine is small beside it. */
 export const PROVIDER_MS = 300
@@ -18,6 +16,9 @@ const GIVE_UP_MS = 8_000
 /** Of so many payments the median counts. */
 const PAYMENTS = 3
 const POLL_MS = 10
+
+/** The event of each payment of a backlog: it is held, and not captured, because that takes less time. */
+export const BACKLOG_EVENT = 'payment.requires_capture' as const
 
 export interface Times {
   /** From the request until its final answer. */

@@ -1,9 +1,172 @@
-// The scenarios with neighbours: what one tenant does must not delay another one on the same
-// processes. Each measures the same tenant alone and then beside the noise, in one run.
-import type { LaneNeeds, Scenario } from '../scenario.ts'
+// The backlog of a tenant: payments that were accepted, and whose answers nobody waits for.
+import { setTimeout as wait } from 'node:timers/promises'
+import { awaitFinalAnswers, keepAnswer } from '../../simulate/traffic.ts'
+import { countJobs } from '../lane-jobs.ts'
+import { Merchant } from '../merchant.ts'
+import { RECOVERY_LIMIT_SECONDS } from '../results.ts'
+import { MANUAL, type LaneNeeds, type Scenario } from '../scenario.ts'
+import {
+  FAILURES_TO_OPEN,
+  FIRST_PAUSE_SECONDS,
+} from '../../../src/domain/webhooks/webhook-endpoint.ts'
+import { startReceiver, status, type Receiver } from '../../../test/support/receiver.ts'
+import { poll } from '../poll.ts'
+import {
+  BACKLOG_EVENT,
+  compare,
+  NEIGHBOUR,
+  payInTurn,
+  receivedBy,
+  slowDownProvider,
+  subscribe,
+} from './measure.ts'
 import { GUESSES_A_WINDOW, guessKeys, WINDOW_SECONDS } from './key-guessing.ts'
-import { makeNoise } from './noisy-neighbour.ts'
-import { silenceNames } from './silent-dns.ts'
+
+const CLIENTS = 16
+const POLL_MS = 50
+
+/** Sends that many payments, and returns when all are accepted. */
+async function acceptBacklog(merchant: Merchant, count: number): Promise<void> {
+  const { sender, signal } = merchant
+  const beginOne = () => merchant.begin({ kind: 'payment.create', body: MANUAL })
+  const queue = Array.from({ length: count }, beginOne).values()
+  const work = async () => {
+    for (const operation of queue) {
+      const { content, key } = operation
+      const options = { patience: 'respond_async', signal } as const
+      keepAnswer(operation, await sender.send(content, key, options))
+      if (operation.pending?.status !== 202) throw new Error('a payment was not accepted')
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, work))
+}
+
+/** Waits while the backlog becomes shorter, and asks for all answers. */
+async function workOff({ lane, sender, history, signal }: Merchant): Promise<void> {
+  let [left, movedAt] = [Infinity, performance.now()]
+  while (left > 0 && performance.now() - movedAt < RECOVERY_LIMIT_SECONDS * 1_000) {
+    const now = await countJobs(lane)
+    if (now < left) movedAt = performance.now()
+    left = Math.min(left, now)
+    await wait(POLL_MS)
+  }
+  await awaitFinalAnswers({
+    sender,
+    history,
+    concurrency: CLIENTS,
+    // From now on only answers are missing.
+    seconds: 2 * RECOVERY_LIMIT_SECONDS,
+    signal,
+    progressed: () => {},
+  })
+}
+
+const HANGING = Array.from({ length: 6 }, (_, index) => `hanging-${index}.test`)
+/** How long attempts that the circuits have let through may go on arriving. */
+const CIRCUIT_MS = 2_500
+const CIRCUIT_LIMIT_MS = 12_000
+
+async function makeNoise(merchant: Merchant, backlog: number): Promise<void> {
+  const { lane, signal } = merchant
+  // Thousands of operations have too many points to keep, and nothing is injected.
+  lane.watch.end()
+  const noisy = new Merchant(lane, await lane.createTenant(), signal)
+  merchant.neighbours.push(noisy)
+  const receiver = await startReceiver()
+  receiver.answer = (response, request) => {
+    if (request.path === `/${NEIGHBOUR}`) status(204)(response, request)
+  }
+  try {
+    await subscribe(merchant, receiver, NEIGHBOUR)
+    await slowDownProvider(merchant)
+    const alone = await payInTurn({ merchant, receiver })
+    const endpoints: string[] = []
+    for (const host of HANGING)
+      endpoints.push(await subscribe(noisy, receiver, host, BACKLOG_EVENT))
+    const subscribedAt = performance.now()
+    await acceptBacklog(noisy, backlog)
+    const beside = await payInTurn({ merchant, receiver })
+    compare(merchant, alone.times, beside.times)
+    if ((await countJobs(lane)) === 0) {
+      merchant.violations.push({ invariant: 0, what: 'the backlog was worked off too soon' })
+    }
+    await checkCircuits(noisy, receiver, subscribedAt)
+    for (const id of endpoints) await remove(noisy, id)
+    await lane.provider.removeFaults()
+    await workOff(noisy)
+    await beside.ended
+  } finally {
+    await receiver.stop()
+  }
+}
+
+/** After the failures that open its circuit, an endpoint gets one attempt for each pause at most. */
+async function checkCircuits(
+  { violations }: Merchant,
+  receiver: Receiver,
+  subscribedAt: number,
+): Promise<void> {
+  const attempts = () => HANGING.map((host) => receivedBy(receiver, host).length)
+  await poll(CIRCUIT_LIMIT_MS, () => Math.min(...attempts()) >= FAILURES_TO_OPEN)
+  await wait(CIRCUIT_MS)
+  const [least, most] = [Math.min(...attempts()), Math.max(...attempts())]
+  if (least < FAILURES_TO_OPEN) {
+    violations.push({ invariant: 0, what: `a hanging endpoint got ${least} attempts only` })
+  }
+  const pauses = Math.floor((performance.now() - subscribedAt) / (FIRST_PAUSE_SECONDS * 1_000))
+  const limit = FAILURES_TO_OPEN + pauses
+  if (most > limit) {
+    const what = `a hanging endpoint got ${most} attempts, and its circuit allows ${limit}`
+    violations.push({ invariant: 7, what })
+  }
+}
+
+async function remove({ sender: { client } }: Merchant, id: string): Promise<void> {
+  const { response } = await client.DELETE('/v1/webhook-endpoints/{id}', {
+    idempotencyKey: `remove-${id}`,
+    params: { path: { id } },
+  })
+  if (!response.ok) throw new Error(`removing an endpoint was answered ${response.status}`)
+}
+
+const SILENT = Array.from({ length: 20 }, (_, index) => `silent-${index}.test`)
+/** Each of them tells every endpoint. */
+const PAYMENTS = 5
+/** As many names as the workers ask for at once. */
+const NAMES_AT_ONCE = 6
+const LIMIT_MS = 10_000
+
+async function silenceNames(merchant: Merchant): Promise<void> {
+  const { lane, signal } = merchant
+  lane.watch.end()
+  const noisy = new Merchant(lane, await lane.createTenant(), signal)
+  merchant.neighbours.push(noisy)
+  const receiver = await startReceiver()
+  const { names } = lane
+  try {
+    await subscribe(merchant, receiver, NEIGHBOUR)
+    await slowDownProvider(merchant)
+    const alone = await payInTurn({ merchant, receiver })
+    for (const host of SILENT) {
+      await subscribe(noisy, receiver, host, BACKLOG_EVENT)
+      names.silentNames.add(host)
+    }
+    const countSilent = () =>
+      new Set(names.asked.filter((question) => question.includes('silent-')))
+    await acceptBacklog(noisy, PAYMENTS)
+    await poll(LIMIT_MS, () => countSilent().size >= NAMES_AT_ONCE, { pauseMs: 10 })
+    if (countSilent().size === 0) throw new Error('the silent name server was never asked')
+    const beside = await payInTurn({ merchant, receiver })
+    compare(merchant, alone.times, beside.times)
+    names.silentNames.clear()
+    await lane.provider.removeFaults()
+    await workOff(noisy)
+    await beside.ended
+  } finally {
+    names.silentNames.clear()
+    await receiver.stop()
+  }
+}
 
 /** Provider and receivers have names, and every limit of the product is one that a run can reach. */
 const needs: LaneNeeds = {

@@ -1,10 +1,10 @@
 // Draws invalid headers: API keys, idempotency keys, timestamps, body headers and malformed HTTP.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
-import { CARD_NUMBERS } from '../secrets.ts'
+import { CARD_NUMBERS } from '../judge.ts'
 import { isEvent, type Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'
-import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './defect.ts'
+import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './fields.ts'
 
 /** The values of a header that cause one of these problems. */
 type BadValues = readonly [

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { showId, type IdPrefix } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
 import { escapedText, letters, secret } from '../values.ts'
-import { defectChange, type Defect, type DefectChange } from './defect.ts'
+import { defectChange, type Defect, type DefectChange } from './fields.ts'
 
 const PREFIXES: readonly IdPrefix[] = [
   'pay',

@@ -1,13 +1,13 @@
 // Runs one task of the command and returns its verdict.
 import { seededRandom } from '../../simulate/random.ts'
 import { REPOSITORY } from '../../faults/service-process.ts'
-import { runHistory, type HistoryCounts } from '../conformance/history.ts'
+import { type HistoryCounts, runHistory } from '../conformance/history.ts'
 import { mutants } from '../mutants/mutants.ts'
 import { withMutatedProduct } from '../mutants/mutated-product.ts'
 import { loadProduct } from '../programs/product.ts'
-import { explore, type ExplorationResult, type Violation } from '../space/explore.ts'
+import { type ExplorationResult, explore, type Violation } from '../space/explore.ts'
 import { slices, spaces } from '../space/spaces.ts'
-import { findByName, nameOfTask, type Task, type Verdict } from './task.ts'
+import { findByName, nameOfTask, type Task, type Verdict } from './tasks.ts'
 
 type ReportProgress = (progress: string) => void
 

@@ -1,6 +1,6 @@
 // Child process that runs tasks for the command, one at a time, until the parent disconnects.
 import { runTask } from './run-task.ts'
-import type { Task, TaskMessage } from './task.ts'
+import type { Task, TaskMessage } from './tasks.ts'
 
 const send = (message: TaskMessage): void => void process.send?.(message)
 

@@ -86,7 +86,7 @@ import {
   dispute as exampleDispute,
   payment as examplePayment,
   refund as exampleRefund,
-} from '../../statements/example-values.ts'
+} from '../../statements/example.ts'
 import {
   nameOfKey,
   operationIdOf,
@@ -94,9 +94,9 @@ import {
   REFUNDED_PAYMENT_ID,
   refundIdOf,
   TENANT_ID,
+  MODEL_ID_PREFIX,
 } from '../programs/ids.ts'
 import type { Environment } from '../programs/run.ts'
-import { MODEL_ID_PREFIX } from '../programs/symbols.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
 import { REFUND_MINOR } from '../space/space.ts'
 import { REFERENCES, REFUND_KEYS } from './fixture.ts'

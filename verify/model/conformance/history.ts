@@ -1,13 +1,17 @@
 // Runs a random history: functions of the product in several sessions, whose statements interleave, on
 // the in-memory store and on PostgreSQL. Both stores must give the same result for every statement.
 import type { Random } from '../../simulate/random.ts'
-import type { Database } from '../store/database.ts'
-import { fillStore } from '../store/postgres-store.ts'
+import type { Database } from '../store/rows.ts'
+import { fillStore, PostgresSessions } from './postgres-sessions.ts'
 import type { Schema } from '../store/schema.ts'
-import { drawFixture } from './fixture.ts'
+import {
+  drawFixture,
+  comparable,
+  comparableDatabase,
+  comparableTable,
+  comparedTables,
+} from './fixture.ts'
 import { DONE, MemorySessions, type StatementResult } from './memory-sessions.ts'
-import { PostgresSessions } from './postgres-sessions.ts'
-import { comparable, comparableDatabase, comparableTable, comparedTables } from './comparable.ts'
 import { drawProgram } from './functions.ts'
 import { TwinRuns, type TwinRequest, type TwinResult } from './twin-runs.ts'
 

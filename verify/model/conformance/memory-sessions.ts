@@ -1,11 +1,17 @@
 // Sessions on the in-memory store. A session has at most one transaction and one statement at a
 // time; the statement may wait for a lock.
 import type { StatementRequest } from '../programs/requests.ts'
-import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
+import {
+  addWork,
+  NO_WORK,
+  type Database,
+  type Work,
+  type Row,
+  DEADLOCK_DETECTED,
+  errorResultOf,
+} from '../store/rows.ts'
 import { commit, executeStatement, type ExecutionResult } from '../store/memory-store.ts'
-import type { Row } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
-import { DEADLOCK_DETECTED, errorResultOf } from '../store/store-errors.ts'
 
 /** The result of a statement. */
 export type StatementResult =

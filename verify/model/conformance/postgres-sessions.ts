@@ -2,13 +2,65 @@
 // a lock. Every wait has a timeout: a statement that neither ends nor waits for a lock in time is a
 // failure.
 import { setTimeout as delay } from 'node:timers/promises'
-import { types, type Sql } from '../../../src/db/connection/client.ts'
+import { type Sql, types } from '../../../src/db/connection/client.ts'
+import {
+  type Database,
+  decodeBytes,
+  type Row,
+  type Value,
+  constraintOf,
+  DEADLOCK_DETECTED,
+} from '../store/rows.ts'
 import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import type { StatementRequest } from '../programs/requests.ts'
-import { sendStatement } from '../store/postgres-store.ts'
-import type { Row } from '../store/rows.ts'
-import { constraintOf, DEADLOCK_DETECTED } from '../store/store-errors.ts'
 import { DONE, type StatementResult } from './memory-sessions.ts'
+
+/** Every table that programs write to. */
+const TABLES_TO_EMPTY = [
+  'idempotency_keys',
+  'disputes',
+  'refunds',
+  'payments',
+  'phase_runs',
+  'ledger_postings',
+  'events',
+  'provider_events',
+  'key_tombstones',
+  'reconciliation_findings',
+  'atomic_jobs.job',
+  'tenants',
+]
+const TABLES_TO_FILL = ['tenants', 'payments', 'refunds', 'idempotency_keys'] as const
+
+/** @param database the initial rows; their timestamps are relative to now. */
+export async function fillStore(sql: Sql, database: Database): Promise<void> {
+  await sql.unsafe(`truncate ${TABLES_TO_EMPTY.join()} cascade`)
+  for (const table of TABLES_TO_FILL) {
+    const rows = (database[table] ?? []).map(toTimestamps)
+    if (rows.length === 0) continue
+    await sql.unsafe(
+      `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
+      [JSON.stringify(rows)],
+    )
+  }
+}
+
+/** Replaces seconds relative to now by timestamps. */
+function toTimestamps(row: Row): Row {
+  const now = Date.now()
+  const entries = Object.entries(row).map(([name, value]) => {
+    const isTimestamp = name.endsWith('_at') && typeof value === 'number'
+    return [name, isTimestamp ? new Date(now + value * 1_000).toISOString() : value]
+  })
+  return Object.fromEntries(entries) as Row
+}
+
+/** Sends a statement with the parameters of the model. */
+function sendStatement(sql: Sql, text: string, parameters: readonly Value[]) {
+  const strings = text.split(/\$\d+/)
+  const template = Object.assign(strings, { raw: strings }) as unknown as TemplateStringsArray
+  return sql(template, ...(parameters.map((value) => decodeBytes(value)) as never[]))
+}
 
 /** Longer than any statement of a history takes on a loaded machine. */
 const TIMEOUT_MS = 20_000

@@ -1,5 +1,5 @@
 // Defines a mutant of the model: what it changes, and the smallest space that shows it.
-import type { Patch } from '../../faults/mutants/mutant.ts'
+import type { Patch } from '../../faults/mutants/mutants.ts'
 import { spaceOf, type Space, type SpaceChanges } from '../space/space.ts'
 
 export interface ModelMutant {

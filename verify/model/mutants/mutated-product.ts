@@ -3,7 +3,7 @@
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readPatched } from '../../faults/mutants/patch.ts'
+import { readPatched } from '../../faults/mutants/mutants.ts'
 import { REPOSITORY } from '../../faults/service-process.ts'
 import { loadProduct, type Product } from '../programs/product.ts'
 import { dropGuards } from '../store/schema.ts'

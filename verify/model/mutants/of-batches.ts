@@ -1,5 +1,5 @@
 // Mutants of batches: each is harmless while a transaction has one member.
-import type { Patch } from '../../faults/mutants/mutant.ts'
+import type { Patch } from '../../faults/mutants/mutants.ts'
 import type { Space, SpaceChanges } from '../space/space.ts'
 import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 

@@ -1,5 +1,5 @@
 // Mutants of references, and of the fingerprint that tells whether two requests are the same.
-import type { Patch } from '../../faults/mutants/mutant.ts'
+import type { Patch } from '../../faults/mutants/mutants.ts'
 import type { Space, SpaceChanges } from '../space/space.ts'
 import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 

@@ -1,7 +1,7 @@
 // Represents a program as an automaton. An async function cannot be copied, so a node of the
 // automaton is identified by the list of answers that the program received. To continue from a
 // node, the program is run again with these answers. Each step is run once and cached.
-import { Interner } from '../space/interner.ts'
+import { Interner } from '../space/state.ts'
 import type { Answer, CallRequest, Request } from './requests.ts'
 import { Run, type Environment, type MemberResult } from './run.ts'
 

@@ -1,18 +1,39 @@
 // Runs a program step by step: the real functions of the product, over a store and a provider that
 // take each answer from the caller of `answer`.
 import { setImmediate as turn } from 'node:timers/promises'
+import { renderStatement, Template, built, isTemplate } from '../../statements/record-statements.ts'
+import {
+  type Value,
+  isObject,
+  decodeBytes,
+  type Row,
+  connectionLost,
+  IN_FAILED_TRANSACTION,
+  postgresError,
+} from '../store/rows.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
-import { connectionLost, IN_FAILED_TRANSACTION, postgresError } from '../store/store-errors.ts'
-import { built, isTemplate, Template } from '../../statements/statement-text.ts'
-import { SECOND_PROVIDER } from './ids.ts'
-import { providerOf } from './provider-calls.ts'
-import { statementOf } from './statement-text.ts'
-import type { Answer, CallRequest, Request } from './requests.ts'
+import { SECOND_PROVIDER, Symbols } from './ids.ts'
+import { providerOf, type Answer, type CallRequest, type Request } from './requests.ts'
 import { LEASE_SECONDS } from './settings.ts'
-import { Symbols } from './symbols.ts'
+
+/** The statement on one line, and the values of its parameters as the model stores them. */
+function statementOf(template: Template): { text: string; parameters: Value[] } {
+  const { text, parameters } = renderStatement(template)
+  const line = text
+    .replaceAll(/--[^\n]*/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return { text: line, parameters: parameters.map(plain) }
+}
+
+function plain(value: unknown): Value {
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
+  if (value instanceof Date) return value.toISOString()
+  if (value === undefined) throw new Error('a parameter is undefined')
+  return value as Value
+}
 
 /** What a program can access. */
 export interface Environment {

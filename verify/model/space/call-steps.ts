@@ -3,8 +3,9 @@
 import { isAtSecond, ownerOf } from '../programs/ids.ts'
 import type { Answer, CallRequest } from '../programs/requests.ts'
 import { toText } from '../store/rows.ts'
-import type { EffectBuilder, StepContext } from './effect-builder.ts'
 import {
+  type EffectBuilder,
+  type StepContext,
   FAULT_FREE,
   NO_CONSEQUENCES,
   type Effect,
@@ -20,7 +21,11 @@ import {
   notExecuted,
   unknownOutcome,
   type Provider,
+  complete,
+  removeInFlight,
 } from './provider.ts'
+import type { SearchContext } from './search-context.ts'
+import { type State, NEVER, RANK, type Transition } from './state.ts'
 
 export class CallSteps {
   readonly #context: StepContext
@@ -133,4 +138,56 @@ const RECOVERY_POINT_OF_CALL: Readonly<Record<string, string | undefined>> = {
   cancel: 'refused',
   retrieve: 'kept',
   refund: 'started',
+}
+
+interface LateCall {
+  readonly label: string
+  readonly provider: number
+  readonly rank: number
+}
+
+export class LateCalls {
+  readonly #context: SearchContext
+  readonly #lateCallsByProvider = new Map<number, readonly LateCall[]>()
+
+  constructor(context: SearchContext) {
+    this.#context = context
+  }
+
+  transitions(state: State): Transition[] {
+    return this.#find(state.provider).map(({ label, provider, rank }) => ({
+      describe: () => label,
+      rank,
+      violations: [],
+      state: { ...state, provider },
+    }))
+  }
+
+  #find(provider: number): readonly LateCall[] {
+    const cached = this.#lateCallsByProvider.get(provider)
+    if (cached !== undefined) return cached
+    const { providers, space } = this.#context
+    const value = providers.valueOf(provider)
+    const to = (label: string, after: Provider, rank: number): LateCall => ({
+      label,
+      provider: providers.idOf(after),
+      rank,
+    })
+    const lateCalls = Object.values(value).flatMap(({ inFlight }) =>
+      inFlight.flatMap((call) => {
+        const withoutCall = removeInFlight(value, call)
+        const deliveries = deliver(withoutCall, call, space.provider)
+        return [
+          ...deliveries.map((one) => to(`late ${call.call}: ${one.label}`, one.provider, NEVER)),
+          to(`late ${call.call}: lost`, withoutCall, RANK.time),
+        ]
+      }),
+    )
+    const completions = Object.values(value).flatMap(({ unfinished }) =>
+      unfinished.map((call) => to(`${call.call}: completed late`, complete(value, call), NEVER)),
+    )
+    const all = [...lateCalls, ...completions]
+    this.#lateCallsByProvider.set(provider, all)
+    return all
+  }
 }

@@ -2,12 +2,24 @@
 // and the state space is finite. Columns that no statement reads are cleared, generated ids are
 // named after what they identify, timestamps are reduced to their order relative to the thresholds,
 // and lease epochs to current or stale.
-import { ownerOf } from '../programs/ids.ts'
+import { ownerOf, REFUNDED_PAYMENT_ID, TENANT_ID, keyOfName } from '../programs/ids.ts'
 import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../programs/settings.ts'
-import type { Change, Database, Work } from '../store/database.ts'
-import { toText, type Row, type Value } from '../store/rows.ts'
+import {
+  type Change,
+  type Database,
+  type Work,
+  toText,
+  type Row,
+  type Value,
+} from '../store/rows.ts'
 import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
-import { OPERATIONS_QUEUE } from '../../../src/db/queue/jobs.ts'
+import {
+  OPERATIONS_QUEUE,
+  OPERATIONS_DEAD_LETTERS,
+  PROVIDER_EVENTS_QUEUE,
+  WEBHOOKS_QUEUE,
+} from '../../../src/db/queue/jobs.ts'
+import { AMOUNT_MINOR, type Space } from './space.ts'
 
 /** Tables that the model's programs write but never read. */
 const UNREAD_TABLES = new Set(['events', 'webhook_deliveries'])
@@ -37,7 +49,7 @@ export const CLEARED_COLUMNS: Readonly<Record<string, Row>> = {
 export const CURRENT_EPOCH = 1
 
 /** A canonical store, and what the commit changed for programs that work on an operation. */
-export interface Canonical {
+interface Canonical {
   readonly database: Database
   /** Keys whose operations got a new lease epoch; all earlier epochs are stale. */
   readonly keysWithNewEpoch: readonly number[]
@@ -215,4 +227,68 @@ export function fullRow(
   const columns = schema.get(table)?.columns ?? []
   const nothing = columns.map(({ name }) => [name, null])
   return { ...(Object.fromEntries(nothing) as Row), ...values }
+}
+
+/** Fees of the tenant, so that a capture posts a fee. */
+export const FEES = { basisPoints: 290, fixedMinor: 30 }
+
+const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, PROVIDER_EVENTS_QUEUE, WEBHOOKS_QUEUE]
+
+export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'operation'>): Database {
+  const tables: Record<string, readonly Row[]> = {}
+  for (const name of schema.keys()) tables[name] = []
+  tables['tenants'] = [
+    fullRow(schema, 'tenants', {
+      id: TENANT_ID,
+      name: 'model',
+      fee_basis_points: FEES.basisPoints,
+      fee_fixed_minor: FEES.fixedMinor,
+      requires_reference: false,
+      created_at: 0,
+    }),
+  ]
+  tables['atomic_jobs.queue'] = QUEUES.map((name) =>
+    fullRow(schema, 'atomic_jobs.queue', { name, policy: 'standard', retention_seconds: 1 }),
+  )
+  const refunded = {
+    id: REFUNDED_PAYMENT_ID,
+    status: 'succeeded',
+    previous_status: 'processing',
+    amount_captured_minor: AMOUNT_MINOR,
+    provider_payment_id: 'pi_refunded',
+  }
+  if (operation === 'refund.create') tables['payments'] = [paymentRow(schema, refunded)]
+  return tables
+}
+
+/** A payment with these values, of a size that all have. */
+export function paymentRow(schema: Schema, values: Row): Row {
+  return fullRow(schema, 'payments', {
+    tenant_id: TENANT_ID,
+    amount_minor: AMOUNT_MINOR,
+    amount_captured_minor: 0,
+    amount_refunded_minor: 0,
+    amount_refunding_minor: 0,
+    currency: 'usd',
+    capture_method: 'automatic',
+    payment_method: 'pm_card_visa',
+    off_session: false,
+    metadata: {},
+    provider: 'stripe',
+    created_at: 0,
+    updated_at: 0,
+    ...values,
+  })
+}
+
+export const rowOfKey = (database: Database, key: number): Row | undefined =>
+  database['idempotency_keys']?.find((row) => keyOfName(toText(row['key'])) === key)
+
+/** How often a key was reserved: the payments and refunds that it created are never deleted. */
+export function livesOf(database: Database, key: number): number {
+  const resources = [...(database['payments'] ?? []), ...(database['refunds'] ?? [])]
+  const own = resources.filter(
+    ({ id }) => id !== REFUNDED_PAYMENT_ID && ownerOf(toText(id)).key === key,
+  )
+  return own.length
 }

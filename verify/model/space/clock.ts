@@ -9,17 +9,13 @@ import {
   RETENTION_SECONDS,
   SETTLE_SECONDS,
 } from '../programs/settings.ts'
-import type { Database } from '../store/database.ts'
-import { toText, type Row } from '../store/rows.ts'
-import { CURRENT_EPOCH } from './canonical.ts'
+import { type Database, toText, type Row } from '../store/rows.ts'
+import { CURRENT_EPOCH, rowOfKey } from './canonical.ts'
 import { afterExpiry, epochOf, isAbout, type Instance } from './instance.ts'
-import { PairMap } from './pair-map.ts'
+import { PairMap, sortNumbers, spend, type State, NEVER, RANK, type Transition } from './state.ts'
 import type { SearchContext } from './search-context.ts'
 import { forget, recordOf } from './provider.ts'
-import { rowOfKey } from './rows-of-key.ts'
 import type { Space } from './space.ts'
-import { sortNumbers, spend, type State } from './state.ts'
-import { NEVER, RANK, type Transition } from './transition.ts'
 
 /** What must have ended before this much time can have passed. */
 type Precondition = 'nothing' | 'calls' | 'programs'

@@ -6,13 +6,19 @@ import { toText } from '../store/rows.ts'
 import type { Product } from '../programs/product.ts'
 import { checkState, haveAllOperationsEnded } from './invariants.ts'
 import { checkStep } from './step-invariants.ts'
-import { Interner } from './interner.ts'
-import type { Transition } from './transition.ts'
-import { PairMap } from './pair-map.ts'
+import {
+  Interner,
+  type Transition,
+  PairMap,
+  decode,
+  encode,
+  maxInstances,
+  widthOf,
+  type State,
+  StateTable,
+} from './state.ts'
 import type { Space } from './space.ts'
-import { decode, encode, maxInstances, widthOf, type State } from './state.ts'
-import { StateTable } from './state-table.ts'
-import { livesOf, rowOfKey } from './rows-of-key.ts'
+import { livesOf, rowOfKey } from './canonical.ts'
 import { TransitionSystem } from './transition-system.ts'
 
 /** A violated invariant, and the counterexample: the trace from the initial state. */

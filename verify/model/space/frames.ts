@@ -3,14 +3,18 @@
 // leaves the rows of other keys alone. So each statement is executed again next to the rows of two
 // other keys, taken from stores that were reached.
 import { showId } from '../../../src/domain/resource-id.ts'
-import { hashOfKey, nameOfKey, operationIdOf, paymentIdOf } from '../programs/ids.ts'
-import { MODEL_ID_PREFIX } from '../programs/symbols.ts'
-import type { Database, Work } from '../store/database.ts'
+import {
+  hashOfKey,
+  nameOfKey,
+  operationIdOf,
+  paymentIdOf,
+  MODEL_ID_PREFIX,
+} from '../programs/ids.ts'
+import { type Database, type Work, jsonOf, type Row } from '../store/rows.ts'
 import type { ExecutionResult } from '../store/memory-store.ts'
-import { jsonOf, type Row } from '../store/rows.ts'
 import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
 import { canonicalRow } from './canonical.ts'
-import type { Interner } from './interner.ts'
+import type { Interner } from './state.ts'
 
 /** Tables that all keys share: the tenant and the queues. */
 const COMMON_TABLES = new Set(['tenants', 'atomic_jobs.queue'])

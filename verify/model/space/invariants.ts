@@ -11,10 +11,9 @@ import {
   SECOND_PROVIDER,
 } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
-import type { Database } from '../store/database.ts'
-import { toText, jsonOf, type Row } from '../store/rows.ts'
-import type { Refusals } from './client-answers.ts'
-import { FEES } from './initial-store.ts'
+import { type Database, toText, jsonOf, type Row } from '../store/rows.ts'
+import type { Refusals } from './search-context.ts'
+import { FEES } from './canonical.ts'
 import { keptFailures, recordOf, type ProviderRecord, type Provider } from './provider.ts'
 import { AMOUNT_MINOR, type Space } from './space.ts'
 

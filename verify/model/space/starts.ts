@@ -1,19 +1,103 @@
 // Finds the programs that may start in a state: a worker for each available job and each event that is
 // not applied, maintenance, and client requests. Two jobs, or two requests, may share a process.
+import {
+  nameOfKey,
+  paymentIdOf,
+  REFUNDED_PAYMENT_ID,
+  isOfClient,
+  ownerOf,
+} from '../programs/ids.ts'
+import { type ClientRequest, programsOf, type Programs } from '../programs/programs.ts'
+import { type Database, type Row, toText, isObject } from '../store/rows.ts'
+import type { Refusals } from './search-context.ts'
+import { livesOf, rowOfKey } from './canonical.ts'
+import { AMOUNT_MINOR, REFUND_MINOR, type Space } from './space.ts'
 import type { Automaton, Program } from '../programs/automaton.ts'
-import { isOfClient, nameOfKey, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import { undoableOperations } from '../../../src/domain/idempotency/idempotency-key.ts'
-import { programsOf, type Programs } from '../programs/programs.ts'
-import type { Database } from '../store/database.ts'
-import { toText, isObject, type Row } from '../store/rows.ts'
 import { NEW_INSTANCE, isMaintenance, type Instance, type Member } from './instance.ts'
-import { NotComputedYet } from './compute-on-demand.ts'
-import { PairMap } from './pair-map.ts'
+import { NotComputedYet, PairMap, type State, NEVER, RANK } from './state.ts'
 import type { SearchContext } from './search-context.ts'
-import { findRequests, type PossibleRequest } from './possible-requests.ts'
-import type { State } from './state.ts'
-import { NEVER, RANK } from './transition.ts'
+
+/** A request that a client may send. */
+interface PossibleRequest {
+  readonly kind: 'send' | 'send again' | 'send spelled out' | typeof MISUSE
+  readonly key: number
+  readonly request: ClientRequest
+  /** Whether a client that has no final answer yet sends it. */
+  readonly isWanted: boolean
+}
+
+/** A different request under a used key. */
+export const MISUSE = 'misuse'
+
+function findRequests(space: Space, database: Database, refusals: Refusals): PossibleRequest[] {
+  const keys = Array.from({ length: space.keys }, (_, key) => key)
+  const requests = keys.flatMap((key) => requestsWith(space, key, database, refusals))
+  if (!space.refundsPart) return requests
+  // Retries without need are left to the other spaces, so that this one is small enough.
+  return [...requests.filter(({ isWanted }) => isWanted), ...partialRefunds(space, database)]
+}
+
+/** A client may refund a part of the first payment once it is captured, and retries a failed refund. */
+function partialRefunds({ keys: key }: Space, database: Database): PossibleRequest[] {
+  const row = rowOfKey(database, key)
+  const [payment] = database['payments'] ?? []
+  if (payment?.['status'] !== 'succeeded' || (row !== undefined && !isFailed(row))) return []
+  const paymentId = paymentIdOf(0, 1)
+  const request = { key: nameOfKey(key), amountMinor: REFUND_MINOR, paymentId }
+  return [{ kind: 'send', key, request, isWanted: row !== undefined }]
+}
+
+function requestsWith(
+  space: Space,
+  key: number,
+  database: Database,
+  refusals: Refusals,
+): PossibleRequest[] {
+  const row = rowOfKey(database, key)
+  // After its last life a key is not used again.
+  if (row === undefined && livesOf(database, key) >= space.lives) return []
+  const isWanted =
+    row === undefined
+      ? refusals[key] === undefined
+      : isFailed(row) && refusals[key] !== 'superseded'
+  const request = requestFor(space, key)
+  const first: PossibleRequest = { kind: 'send', key, request, isWanted }
+  if (row === undefined) return [first]
+  const other = { ...request, amountMinor: request.amountMinor - 1 }
+  const again = { ...request, isCachedAsUsed: true }
+  const spelledOut = { ...request, isSpelledOut: true }
+  return [
+    first,
+    { kind: 'send again', key, request: again, isWanted: false },
+    ...(space.respells
+      ? [{ kind: 'send spelled out', key, request: spelledOut, isWanted: false } as const]
+      : []),
+    ...(space.misuses ? [{ kind: MISUSE, key, request: other, isWanted: false } as const] : []),
+  ]
+}
+
+/** A canceled operation is not reopened. */
+const isFailed = ({ status, cancellation }: Row): boolean =>
+  status === 'failed_retryable' && cancellation === null
+
+function requestFor(
+  { operation, refusedKeys, oneReference, fallback }: Space,
+  key: number,
+): ClientRequest {
+  const name = oneReference
+    ? { key: nameOfKey(key), reference: REFERENCE }
+    : { key: nameOfKey(key) }
+  if (operation === 'refund.create') {
+    return { ...name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
+  }
+  const request = { ...name, amountMinor: AMOUNT_MINOR, ...(fallback && { hasFallback: true }) }
+  return refusedKeys.includes(key) ? { ...request, customer: UNKNOWN_CUSTOMER } : request
+}
+
+const REFERENCE = 'order'
+const UNKNOWN_CUSTOMER = 'cus_of_another_tenant'
 
 export interface Start {
   /** Number of the instance that starts. */

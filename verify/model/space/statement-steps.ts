@@ -1,16 +1,28 @@
 // Computes the possible effects of a statement, and of a commit or rollback: it is executed, it
 // waits for a lock, it uses an old snapshot, or its connection is lost before or after the
 // execution.
-import { keyOfName, namesOperation } from '../programs/ids.ts'
+import { keyOfName, namesOperation, GENERATED_ID_PREFIX } from '../programs/ids.ts'
 import type { Request, StatementRequest } from '../programs/requests.ts'
-import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
-import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
+import {
+  addWork,
+  NO_WORK,
+  type Database,
+  type Work,
+  jsonOf,
+  toText,
+  type Row,
+  errorResultOf,
+} from '../store/rows.ts'
 import { executeStatement, type ExecutionResult } from '../store/memory-store.ts'
-import { jsonOf, toText, type Row } from '../store/rows.ts'
-import { errorResultOf } from '../store/store-errors.ts'
 import { canonicalWork } from './canonical.ts'
-import type { EffectBuilder, StepContext } from './effect-builder.ts'
-import { FAULT_FREE, NO_CONSEQUENCES, type Effect, type SharedState } from './effect.ts'
+import {
+  type EffectBuilder,
+  type StepContext,
+  FAULT_FREE,
+  NO_CONSEQUENCES,
+  type Effect,
+  type SharedState,
+} from './effect.ts'
 import type { Frames } from './frames.ts'
 import { epochOf, parametersOf, withWork, workOf, type Instance } from './instance.ts'
 

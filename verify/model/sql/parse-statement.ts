@@ -1,19 +1,18 @@
 // Translates what PostgreSQL's own parser makes of a statement into the part of SQL that the product's
 // statements use. Anything else in a statement is an error, so that nothing of it is ignored.
 import { loadModule, parseSync } from 'pgsql-parser'
-import type { LockMode } from '../store/database.ts'
-import { toText } from '../store/rows.ts'
-import { UnknownSqlError } from './syntax.ts'
-import type {
-  Assignment,
-  ColumnDefinition,
-  Expression,
-  Insert,
-  Item,
-  Query,
-  Select,
-  Source,
-  Statement,
+import { type LockMode, toText } from '../store/rows.ts'
+import {
+  UnknownSqlError,
+  type Assignment,
+  type ColumnDefinition,
+  type Expression,
+  type Insert,
+  type Item,
+  type Query,
+  type Select,
+  type Source,
+  type Statement,
 } from './syntax.ts'
 
 await loadModule()

@@ -1,6 +1,5 @@
 // The syntax tree of the part of SQL that the product's statements use.
-import type { LockMode } from '../store/database.ts'
-import type { Value } from '../store/rows.ts'
+import type { LockMode, Value } from '../store/rows.ts'
 
 /** The model does not support this part of SQL. A new statement of the product uses it. */
 export class UnknownSqlError extends Error {

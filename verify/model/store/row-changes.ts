@@ -11,8 +11,18 @@ import {
   type Lock,
   type LockMode,
   type Work,
-} from './database.ts'
-import { jsonOf, type Relation, type Row, type Value } from './rows.ts'
+  jsonOf,
+  type Relation,
+  type Row,
+  type Value,
+  Blocked,
+  CHECK_VIOLATION,
+  FOREIGN_KEY_VIOLATION,
+  NOT_NULL_VIOLATION,
+  postgresError,
+  UNIQUE_VIOLATION,
+  violationOf,
+} from './rows.ts'
 import {
   keyOfRow,
   referredKey,
@@ -21,15 +31,6 @@ import {
   type Table,
   type Unique,
 } from './schema.ts'
-import {
-  Blocked,
-  CHECK_VIOLATION,
-  FOREIGN_KEY_VIOLATION,
-  NOT_NULL_VIOLATION,
-  postgresError,
-  UNIQUE_VIOLATION,
-  violationOf,
-} from './store-errors.ts'
 
 /** The data that a statement works on. */
 export interface View {

@@ -3,8 +3,7 @@
 import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
-import type { Expression } from '../sql/syntax.ts'
-import { UnknownSqlError } from '../sql/syntax.ts'
+import { type Expression, UnknownSqlError } from '../sql/syntax.ts'
 import { toText, type Row, type Value } from './rows.ts'
 
 interface Column {

@@ -4,7 +4,7 @@ import { readOptions } from '../../../../verify/faults/options.ts'
 import { CHARGED_TWICE, makeRun } from '../sample-runs.ts'
 import { renderSummary } from '../../../../verify/faults/report.ts'
 import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
-import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
+import { judgeMutant } from '../../../../verify/faults/mutants/run-mutants.ts'
 
 describe('--mutant', () => {
   test('selects one mutant by its name', () => {

@@ -1,10 +1,14 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { describe, expect, test } from '@jest/globals'
-import { readLabel } from '../../../../verify/faults/case.ts'
+import { readLabel } from '../../../../verify/faults/results.ts'
 import { faultNamed } from '../../../../verify/faults/faults.ts'
 import { scenarioNamed } from '../../../../verify/faults/scenarios.ts'
-import { applyPatch, PatchError, readPatched } from '../../../../verify/faults/mutants/patch.ts'
-import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
+import {
+  applyPatch,
+  PatchError,
+  readPatched,
+  mutants,
+} from '../../../../verify/faults/mutants/mutants.ts'
 
 describe('the mutants', () => {
   test('are at least 40, with distinct names', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
-import type { Mutant } from '../../../../verify/faults/mutants/mutant.ts'
+import { judgeMutant } from '../../../../verify/faults/mutants/run-mutants.ts'
+import type { Mutant } from '../../../../verify/faults/mutants/mutants.ts'
 import { CHARGED_TWICE, makeRun } from '../sample-runs.ts'
 
 const mutant: Mutant = {

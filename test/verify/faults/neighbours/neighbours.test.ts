@@ -1,11 +1,10 @@
 // Tests what the lanes with neighbours conclude from their measurements, and which of them a plan
 // has. The lanes themselves run in the suite.
 import { expect, test } from '@jest/globals'
-import { labelOf } from '../../../../verify/faults/case.ts'
+import { labelOf, type Comparison, type Violation } from '../../../../verify/faults/results.ts'
 import type { Merchant } from '../../../../verify/faults/merchant.ts'
 import { compare, PROVIDER_MS } from '../../../../verify/faults/neighbours/measure.ts'
-import { planNeighbours } from '../../../../verify/faults/neighbours/plan.ts'
-import type { Comparison, Violation } from '../../../../verify/faults/results.ts'
+import { planNeighbours } from '../../../../verify/faults/suite-plan.ts'
 import { needsOf } from '../../../../verify/faults/scenarios.ts'
 import { renderSummary } from '../../../../verify/faults/report.ts'
 import { makeRun } from '../sample-runs.ts'

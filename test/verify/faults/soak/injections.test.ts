@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { PointCounter, type Place } from '../../../../verify/faults/points.ts'
-import { SmallDisk } from '../../../../verify/faults/small-disk.ts'
-import { choicesOf } from '../../../../verify/faults/soak/injections.ts'
+import { SmallDisk } from '../../../../verify/faults/lane-parts.ts'
+import { choicesOf } from '../../../../verify/faults/soak.ts'
 
 const reserve: Place = {
   role: 'api',

@@ -3,7 +3,7 @@ import { UsageError } from '../../../../bench/options.ts'
 import { mutants } from '../../../../verify/model/mutants/mutants.ts'
 import { slices, spaces } from '../../../../verify/model/space/spaces.ts'
 import { readOptions } from '../../../../verify/model/command/options.ts'
-import { renderReport } from '../../../../verify/model/command/report.ts'
+import { renderReport } from '../../../../verify/model/command/tasks.ts'
 
 test('selects every space and mutant and a random seed by default', () => {
   const { spaces: selectedSpaces, mutants: selectedMutants, help } = readOptions([], 0.5)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { readPatched } from '../../../../verify/faults/mutants/patch.ts'
+import { readPatched } from '../../../../verify/faults/mutants/mutants.ts'
 import { runTask } from '../../../../verify/model/command/run-task.ts'
 import { mutants } from '../../../../verify/model/mutants/mutants.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
-import { findByName } from '../../../../verify/model/command/task.ts'
+import { findByName } from '../../../../verify/model/command/tasks.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
 import { LONGEST, slices, spaces } from '../../../../verify/model/space/spaces.ts'
 

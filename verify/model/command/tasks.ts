@@ -1,9 +1,51 @@
-// Runs tasks in several child processes in parallel. A process takes the next task when it is free.
-import { fork, type ChildProcess } from 'node:child_process'
+// A task is one part of a run that a child process can do. Spaces and mutants are passed by name, because
+// they cannot be sent between processes. A process takes the next task when it is free.
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { UsageError } from '../../../bench/options.ts'
 import type { Progress } from '../../../bench/progress.ts'
-import { nameOfTask, type Task, type TaskMessage, type Verdict } from './task.ts'
+
+export type Task =
+  | { readonly kind: 'space'; readonly name: string }
+  | { readonly kind: 'mutant'; readonly name: string }
+  | {
+      readonly kind: 'histories'
+      readonly url: string
+      readonly seed: number
+      readonly count: number
+    }
+
+/** The result of a task, as text for the report. */
+export interface Verdict {
+  readonly task: string
+  readonly passed: boolean
+  /** One line: what was checked, and the result. */
+  readonly summary: string
+  /** The reasons for a failure, line by line. */
+  readonly details: readonly string[]
+  readonly states: number
+  readonly transitions: number
+}
+
+/** Message from the child process to its parent. */
+export type TaskMessage =
+  | { readonly progress: string }
+  | { readonly verdict: Verdict }
+  | { readonly failure: string }
+
+export function nameOfTask(task: Task): string {
+  return task.kind === 'histories' ? 'histories on PostgreSQL' : `${task.kind} ${task.name}`
+}
+
+export function findByName<Named extends { readonly name: string }>(
+  all: readonly Named[],
+  name: string,
+): Named {
+  const found = all.find((one) => one.name === name)
+  if (found === undefined) throw new UsageError(`unknown name ${name}`)
+  return found
+}
 
 const MAIN = fileURLToPath(new URL('task-main.ts', import.meta.url))
 
@@ -13,7 +55,7 @@ const HEAP_OPTIONS = ['--max-old-space-size=4096']
 /** Minimum interval between two progress lines of a task. */
 const REPORT_INTERVAL_MS = 15_000
 
-export interface TaskRunOptions {
+interface TaskRunOptions {
   readonly processes: number
   readonly progress: Progress
   readonly signal: AbortSignal
@@ -74,4 +116,20 @@ async function runIn(
   } finally {
     child.off('message', receive)
   }
+}
+
+/** The last line is `N passed, N failed`, which other programs parse. */
+export function renderReport(verdicts: readonly Verdict[], seconds: number): string {
+  const verdictLines = verdicts.map(({ passed, task, summary, details }) => {
+    const line = `${passed ? 'passed' : 'FAILED'}  ${task}: ${summary}\n`
+    return passed ? line : line + details.map((detail) => `    ${detail}\n`).join('')
+  })
+  const total = (count: (verdict: Verdict) => number) =>
+    verdicts.reduce((sum, verdict) => sum + count(verdict), 0).toLocaleString('en')
+  const passed = verdicts.filter((verdict) => verdict.passed).length
+  return `${verdictLines.join('')}
+${total(({ states }) => states)} states, ${total(({ transitions }) => transitions)} transitions checked in ${seconds.toFixed(0)} s
+
+${passed} passed, ${verdicts.length - passed} failed
+`
 }
