@@ -1,13 +1,14 @@
-// Checks that each change of a payment or refund was written with its event.
+// Checks the ten invariants after a run, from the provider's log, the client's history, the API,
+// the moves that the database recorded, and the logs of the processes.
 import type { Store } from '../../src/db/connection/client.ts'
+import { type History, isDone, LABEL_FIELD } from '../simulate/history.ts'
+import { checkInvariants } from '../simulate/invariants.ts'
+import { readRecords, type Records } from '../simulate/records.ts'
 import type { Violation } from './results.ts'
 import { type Move, readLedgerChanges, readMoves } from './lane-parts.ts'
 import type { Role } from './points.ts'
 import type { ForwardedRequest } from './provider-proxy.ts'
 import type { ServiceProcess } from './service-process.ts'
-import { isDone, LABEL_FIELD, type History } from '../simulate/history.ts'
-import { checkInvariants } from '../simulate/invariants.ts'
-import { readRecords, type Records } from '../simulate/records.ts'
 import type { Bystander } from './bystander.ts'
 import { checkSecrecy, readSecrecy } from './secrecy.ts'
 import type { Lane } from './lane.ts'
@@ -70,7 +71,7 @@ interface LateRecord {
   readonly ownedBy: number
 }
 
-export async function readLateRecords({ sql }: Store, tenantId: string): Promise<LateRecord[]> {
+async function readLateRecords({ sql }: Store, tenantId: string): Promise<LateRecord[]> {
   return await sql<LateRecord[]>`
     select
       run.operation, run.reached, run.lease_epoch as "recordedBy", move.lease_epoch as "ownedBy"
@@ -100,10 +101,7 @@ interface RepeatedRecord {
   readonly times: number
 }
 
-export async function readRepeatedRecords(
-  { sql }: Store,
-  tenantId: string,
-): Promise<RepeatedRecord[]> {
+async function readRepeatedRecords({ sql }: Store, tenantId: string): Promise<RepeatedRecord[]> {
   return await sql<RepeatedRecord[]>`
     select operation, reached, count(*)::int as times from phase_runs
     where tenant_id = ${tenantId} and reached is not null
@@ -208,17 +206,14 @@ export async function checkRun(
 ): Promise<Violation[]> {
   const { history, sender, tenant } = merchant
   const untouched = { balances: [], newest: undefined }
-  const [records, announced, moves, late, repeated, changed, secrecy, crossings] =
-    await Promise.all([
-      readRecords(sender.client, lane, history, untouched),
-      readAnnouncements(lane.owner, tenant.id),
-      readMoves(lane.owner, tenant.id),
-      readLateRecords(lane.owner, tenant.id),
-      readRepeatedRecords(lane.owner, tenant.id),
-      readLedgerChanges(lane.owner, tenant.id),
-      readSecrecy(lane, merchant, lines),
-      bystander.findCrossings(merchant),
-    ])
+  const [records, announced, moving, changed, secrecy, crossings] = await Promise.all([
+    readRecords(sender.client, lane, history, untouched),
+    readAnnouncements(lane.owner, tenant.id),
+    checkMoving(lane, merchant),
+    readLedgerChanges(lane.owner, tenant.id),
+    readSecrecy(lane, merchant, lines),
+    bystander.findCrossings(merchant),
+  ])
   return [
     ...checkPromises(history, records),
     ...checkOnce(history, records),
@@ -227,16 +222,28 @@ export async function checkRun(
     ...checkLedgerEntries(records),
     ...checkAnnouncements(announced),
     ...changed,
-    ...checkMoves(moves),
-    ...checkClaims(moves),
-    ...checkLateRecords(late),
-    ...checkRepeatedRecords(repeated),
+    ...moving,
     ...checkCallsDuringAbsence(processes, isConcurrent),
     ...crossings,
     // After all requests, so that the ids of every answer are included.
     ...bystander.findSharedIds(merchant),
     ...merchant.violations,
     ...checkSecrecy(secrecy),
+  ]
+}
+
+/** How the operations moved, which can be checked while they are in progress. */
+export async function checkMoving({ owner }: Lane, { tenant }: Merchant): Promise<Violation[]> {
+  const [moves, late, repeated] = await Promise.all([
+    readMoves(owner, tenant.id),
+    readLateRecords(owner, tenant.id),
+    readRepeatedRecords(owner, tenant.id),
+  ])
+  return [
+    ...checkMoves(moves),
+    ...checkClaims(moves),
+    ...checkLateRecords(late),
+    ...checkRepeatedRecords(repeated),
   ]
 }
 

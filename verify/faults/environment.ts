@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import { startCuttableRelay } from '../../test/support/cuttable-relay.ts'
 import { ReplicatedPostgres } from '../../test/support/replicated-postgres.ts'
-import { type LaneServer, makeDatabase, type LaneOptions, SmallDisk } from './lane-parts.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
   removeDatabase,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { type LaneOptions, type LaneServer, makeDatabase, SmallDisk } from './lane-parts.ts'
 import { Lane } from './lane.ts'
 import { readPatched } from './mutants/mutants.ts'
-import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
+import { buildPrograms, type Changes, PROGRAMS_UNDER_TEST } from './programs.ts'
 import type { LaneNeeds } from './scenario.ts'
 import { secondProvider } from './second-provider-kind.ts'
 import { REPOSITORY } from './service-process.ts'

@@ -4,17 +4,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
 import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
-import {
-  AUTHENTICATION,
-  EVENT_SCENARIOS,
-  placeOf,
-  readOrder,
-  type EventStep,
-} from './event-orders.ts'
-import { type Injection, type Violation, RECOVERY_LIMIT_MS } from './results.ts'
-import { makeEventsDue, hasWork } from './lane-jobs.ts'
-import { AUTOMATIC, CREATION, paid, SECURE, type Scenario } from './scenario.ts'
-import { withRelay, type EventRelay, type SignedEvent } from './event-relay.ts'
+import type { EventStep } from './event-orders.ts'
+import { AUTHENTICATION, EVENT_SCENARIOS, placeOf, readOrder } from './event-orders.ts'
+import { type Injection, RECOVERY_LIMIT_MS, type Violation } from './results.ts'
+import { hasWork, makeEventsDue } from './lane-jobs.ts'
+import { AUTOMATIC, CREATION, paid, type Scenario, SECURE } from './scenario.ts'
+import { type EventRelay, type SignedEvent, withRelay } from './event-relay.ts'
 import type { Merchant } from './merchant.ts'
 import { poll } from './poll.ts'
 

@@ -1,23 +1,23 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
 import { setTimeout as wait } from 'node:timers/promises'
-import { isCommitBoundary, type Point, isRepeated } from './points.ts'
+import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
+import { isCommitBoundary, isRepeated, type Point } from './points.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import type { LaneRedis } from './lane-redis.ts'
-import { PASS, type Action } from './watch.ts'
+import { type Action, PASS } from './watch.ts'
 import { checkCallsWithoutStore } from './checks.ts'
 import {
-  payAgain,
-  occupyConnections,
   causeDeadlock,
-  fillDisk,
   createTenantWhenServed,
+  fillDisk,
+  occupyConnections,
+  payAgain,
 } from './shortage.ts'
-import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
 import { Merchant } from './merchant.ts'
 import { AUTOMATIC } from './scenario.ts'
-import { type Violation, findNamed } from './results.ts'
+import { findNamed, type Violation } from './results.ts'
 import { eventFaults } from './event-orders.ts'
-import { outages, contentionFaults } from './contention.ts'
+import { contentionFaults, outages } from './contention.ts'
 import { isAtSecond } from './provider-proxy.ts'
 import { secondProvider } from './second-provider-kind.ts'
 

@@ -6,6 +6,9 @@ import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { requeueProviderEventUnlessApplied } from '../../src/db/queue/dead-letters.ts'
 import { PROVIDER_EVENTS_QUEUE, RECONCILIATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
+import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
+import { EXPIRY } from '../../src/domain/events/provider-event.ts'
+import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import {
   findPayment,
   forgetReminders,
@@ -14,13 +17,10 @@ import {
   until,
 } from './event-scenarios.ts'
 import type { Merchant } from './merchant.ts'
-import { paid, SECURE, type Scenario, MANUAL, AUTOMATIC, CREATION } from './scenario.ts'
-import { type Violation, RECOVERY_LIMIT_MS } from './results.ts'
-import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
-import { EXPIRY } from '../../src/domain/events/provider-event.ts'
+import { AUTOMATIC, CREATION, MANUAL, paid, type Scenario, SECURE } from './scenario.ts'
+import { RECOVERY_LIMIT_MS, type Violation } from './results.ts'
 import { poll } from './poll.ts'
 import { SHORT_LIMITS } from './lane-parts.ts'
-import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { withRelay } from './event-relay.ts'
 import type { Lane } from './lane.ts'
 

@@ -2,13 +2,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startCuttableRelay, type CuttableRelay } from '../../test/support/cuttable-relay.ts'
-import {
-  attachReplica,
-  launchRedis,
-  type LaggingReplica,
-  type RedisServer,
-} from '../../test/support/redis-server.ts'
+import { type CuttableRelay, startCuttableRelay } from '../../test/support/cuttable-relay.ts'
+import type { LaggingReplica, RedisServer } from '../../test/support/redis-server.ts'
+import { attachReplica, launchRedis } from '../../test/support/redis-server.ts'
 
 /** Longer than the API waits for a command, so that it notices. */
 const ABSENCE_MS = 700

@@ -5,26 +5,20 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { providerAt, type Executed, type Provider } from '../simulate/faults.ts'
+import { type Executed, type Provider, providerAt } from '../simulate/faults.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
-import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
-import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
-import {
-  ApiRelay,
-  makeDatabase,
-  type LaneOptions,
-  watchMoves,
-  needPages,
-  SHORT_LIMITS,
-} from './lane-parts.ts'
+import { type NameServer, startNameServer } from '../../test/support/name-server.ts'
+import { type PgBouncer, startPgBouncer } from '../../test/support/pgbouncer.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import type { LaneOptions } from './lane-parts.ts'
+import { ApiRelay, makeDatabase, needPages, SHORT_LIMITS, watchMoves } from './lane-parts.ts'
 import { LaneRedis } from './lane-redis.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { SecondProvider } from './second-provider.ts'
 import { secondProvider } from './second-provider-kind.ts'
-import { ServiceProcess, startStandIn, type StandIn } from './service-process.ts'
+import { ServiceProcess, type StandIn, startStandIn } from './service-process.ts'
 import { Watch } from './watch.ts'
 
 const IDLE_MS = 2_500

@@ -140,8 +140,7 @@ export class Merchant {
   async untilAllAnswered(): Promise<void> {
     const { sender, history, signal } = this
     const seconds = RECOVERY_LIMIT_SECONDS
-    const progressed = () => {}
-    await awaitFinalAnswers({ sender, history, concurrency: 2, seconds, signal, progressed })
+    await awaitFinalAnswers({ sender, history, concurrency: 2, seconds, signal })
     const open = history.operations.find(({ answers }) => answers.length === 0)
     if (open !== undefined) throw new NoFinalAnswerError(`${open.content.kind} has no final answer`)
   }

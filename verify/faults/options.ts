@@ -1,19 +1,13 @@
 // The command line options of `npm run faults`.
-import { secondProvider } from './second-provider-kind.ts'
 import { findProgram, type Program } from '../../test/support/find-program.ts'
-import {
-  readLabel,
-  type Case,
-  findNamed,
-  IDEMPOTENT,
-  providerKinds,
-  providerNamed,
-} from './results.ts'
-import { mutants, type Mutant } from './mutants/mutants.ts'
-import { needsOf, scenarios, scenarioNamed } from './scenarios.ts'
 import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { arePageFaultsSlow } from '../../dev/page-faults.ts'
 import { SEED_MAX } from '../simulate/random.ts'
+import { secondProvider } from './second-provider-kind.ts'
+import type { Case } from './results.ts'
+import { findNamed, IDEMPOTENT, providerKinds, providerNamed, readLabel } from './results.ts'
+import { type Mutant, mutants } from './mutants/mutants.ts'
+import { needsOf, scenarioNamed, scenarios } from './scenarios.ts'
 import { faultNamed, faults } from './faults.ts'
 import { USUAL_MINUTES } from './suite-plan.ts'
 

@@ -1,18 +1,17 @@
 // Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
 // seed. The same points and the same seed give the same plan.
-import { seededRandom, type Random } from '../simulate/random.ts'
+import { type Random, seededRandom } from '../simulate/random.ts'
+import type { Case, Label } from './results.ts'
 import {
   ANNOUNCED,
   COPIED,
+  IDEMPOTENT,
   isConcurrent,
   labelOf,
   POOLED,
+  providerKinds,
   REPLICATED,
   ROUTED,
-  type Case,
-  type Label,
-  IDEMPOTENT,
-  providerKinds,
 } from './results.ts'
 import { durableStates, isCommitBoundary, type Point } from './points.ts'
 import type { Fault } from './fault.ts'

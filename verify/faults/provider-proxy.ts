@@ -2,20 +2,14 @@
 // API, that of the second one. It calls the watch before a request is passed on (nothing is executed), before its answer is (all of it is executed), and
 // half-way through the answer's body.
 import { once } from 'node:events'
-import {
-  Agent,
-  createServer,
-  request,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { providerAt } from '../simulate/faults.ts'
 import type { Place, Role } from './points.ts'
-import { secondProvider, type RequestPatterns } from './second-provider-kind.ts'
+import { type RequestPatterns, secondProvider } from './second-provider-kind.ts'
 import type { Action, Watch } from './watch.ts'
 
 /** Shorter than the timeout of a call, also on top of the time that the call takes. */

@@ -1,7 +1,7 @@
 // Splits a stream of Redis's protocol, version 3, into whole values: a command of a client, or a reply.
 // See https://redis.io/docs/latest/develop/reference/protocol-spec/
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Place, Role } from './points.ts'
 import type { Action, Watch } from './watch.ts'
 

@@ -4,15 +4,15 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cells } from '../../bench/report-files.ts'
-import { spreadOf, type Spread } from '../../bench/spread.ts'
+import { type Spread, spreadOf } from '../../bench/spread.ts'
+import type { RunResult } from './results.ts'
 import {
-  RETURN_LIMIT_MS,
-  IDEMPOTENT,
   hasFailed,
+  IDEMPOTENT,
   isMissed,
   isSkipped,
+  RETURN_LIMIT_MS,
   showComparison,
-  type RunResult,
 } from './results.ts'
 import { isCaught, type MutantVerdict } from './mutants/run-mutants.ts'
 

@@ -214,11 +214,9 @@ export function brokenRun(
   what: string,
   durationMs: number,
 ): RunResult {
-  return {
-    ...emptyResult(run, mutant, durationMs),
-    violations: [{ invariant: 0, what }],
-    outcome: 'the run could not be made',
-  }
+  const violations = [{ invariant: 0, what }]
+  const outcome = 'the run could not be made'
+  return { ...emptyResult(run, mutant), violations, outcome, durationMs }
 }
 
 export function messageOf(error: unknown): string {
@@ -240,26 +238,25 @@ export function mayBeStalled({ violations }: RunResult): boolean {
 
 /** A run that is not possible on this machine. */
 export function skippedRun(run: Case, mutant: string | undefined, why: string): RunResult {
-  return { ...emptyResult(run, mutant, 0), outcome: 'skipped', skipped: why }
+  return { ...emptyResult(run, mutant), outcome: 'skipped', skipped: why }
 }
 
-function emptyResult(
-  run: Case,
-  mutant: string | undefined,
-  durationMs: number,
-): Omit<RunResult, 'outcome'> {
+/** The result of a run in which nothing has happened yet. */
+export function emptyResult(run: Case, mutant: string | undefined): RunResult {
+  const { scenario, provider = IDEMPOTENT, injections } = run
   return {
     case: labelOf(run),
-    scenario: run.scenario,
-    provider: run.provider ?? IDEMPOTENT,
-    faults: run.injections.map(({ fault }) => fault),
-    points: run.injections.map(({ point }) => point),
+    scenario,
+    provider,
+    faults: injections.map(({ fault }) => fault),
+    points: injections.map(({ point }) => point),
     mutant: mutant ?? null,
     struck: 0,
     violations: [],
     recoveryMs: null,
     returnMs: null,
-    durationMs,
+    outcome: '',
+    durationMs: 0,
   }
 }
 

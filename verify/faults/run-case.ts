@@ -1,24 +1,21 @@
 // Makes the provider of a lane behave as one kind while a run is made.
 import { setTimeout as wait } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
+import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
+import { isDone } from '../simulate/history.ts'
 import type { Lane, LaneTenant } from './lane.ts'
+import type { Case, ProviderKind, RunResult, Violation } from './results.ts'
 import {
-  type ProviderKind,
-  type Violation,
+  checkRecovery,
+  emptyResult,
+  isConcurrent,
+  providerNamed,
   RECOVERY_LIMIT_MS,
   RECOVERY_LIMIT_SECONDS,
-  isConcurrent,
-  labelOf,
-  type Case,
-  checkRecovery,
-  providerNamed,
   skippedRun,
-  type RunResult,
 } from './results.ts'
-import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
-import { countJobs, redeliverJobs, makeEventsDue } from './lane-jobs.ts'
+import { countJobs, makeEventsDue, redeliverJobs } from './lane-jobs.ts'
 import { poll } from './poll.ts'
-import { isDone } from '../simulate/history.ts'
 import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
@@ -261,12 +258,7 @@ export async function runCase(
       ? idleAt - Math.max(lastFaultAt, merchant.healedAt)
       : null
   const result: RunResult = {
-    case: labelOf(run),
-    scenario: run.scenario,
-    provider: kind.name,
-    faults: run.injections.map(({ fault }) => fault),
-    points: run.injections.map(({ point }) => point),
-    mutant: mutant ?? null,
+    ...emptyResult(run, mutant),
     struck: (isComplete ? run.injections.length : injectedAt.length) - misses,
     violations: [...violations, ...checkRecovery(recoveryMs), ...restarts, ...checked],
     recoveryMs,

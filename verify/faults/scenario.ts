@@ -1,8 +1,8 @@
 // Defines a scenario: what a client requests, on which payment, and what is checked for it alone.
+import { AMOUNT_MINOR } from '../../test/operations/amount.ts'
 import type { Injection, Violation } from './results.ts'
 import type { LaneOptions } from './lane-parts.ts'
 import type { Merchant } from './merchant.ts'
-import { AMOUNT_MINOR } from '../../test/operations/amount.ts'
 
 /** What the lane of a scenario must have. */
 export type LaneNeeds = Pick<

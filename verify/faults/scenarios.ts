@@ -1,36 +1,23 @@
 // The scenarios: what a client requests for each operation. Requirements of the operation are
 // prepared without a fault.
 import { operationEndpoints } from '../../src/operations/index.ts'
-import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
+import { type FixtureOfOperation, fixtures } from '../../test/operations/fixture.ts'
 import { announced, payReferenced, refundReferenced, routed } from './variants.ts'
 import { captureTogether, payTogether } from './batches.ts'
 import {
   cancelAfterwards,
-  cancelInVain,
   canceledAtOnce,
+  cancelInVain,
   contests,
   reaperContests,
 } from './contests.ts'
 import { comparisons, expire, expireHold, releaseHold } from './holds.ts'
 import { copied } from './copies.ts'
-import {
-  POOLED,
-  REPLICATED,
-  type Case,
-  findNamed,
-  type Violation,
-  providerNamed,
-} from './results.ts'
-import { followDispute, eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
-import {
-  AUTOMATIC,
-  DECLINED,
-  MANUAL,
-  paid,
-  UNCAPTURABLE,
-  type LaneNeeds,
-  type Scenario,
-} from './scenario.ts'
+import type { Case, Violation } from './results.ts'
+import { findNamed, POOLED, providerNamed, REPLICATED } from './results.ts'
+import { eventScenarios, follow, followDispute, followFailedRefund } from './event-scenarios.ts'
+import type { LaneNeeds, Scenario } from './scenario.ts'
+import { AUTOMATIC, DECLINED, MANUAL, paid, UNCAPTURABLE } from './scenario.ts'
 import { neighbours } from './neighbours/scenarios.ts'
 import type { Merchant } from './merchant.ts'
 

@@ -2,10 +2,10 @@
 // first one's.
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../src/domain/payments/refund.ts'
+import { type Executed, type Provider, providerAt } from '../simulate/faults.ts'
 import { programIn, SECOND_STAND_IN } from './programs.ts'
 import type { OwnEntry, SecondProviderKind } from './second-provider-kind.ts'
-import { providerAt, type Executed, type Provider } from '../simulate/faults.ts'
-import { startStandIn, type StandIn } from './service-process.ts'
+import { type StandIn, startStandIn } from './service-process.ts'
 
 export class SecondProvider {
   readonly url: string

@@ -1,28 +1,16 @@
-// Checks during a soak what can be checked before its end: operations only move forward and are
-// recorded by their owner, no payment is captured twice, and no log contains a secret.
+// The soak: minutes of steady load on one lane, with a fault of the catalogue every few seconds.
+// What can be checked during the soak is, and all invariants are checked at its end, as after any
+// run.
 import { setTimeout as delay } from 'node:timers/promises'
 import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
-import {
-  checkMoves,
-  checkClaims,
-  checkLateRecords,
-  checkRepeatedRecords,
-  readLateRecords,
-  readRepeatedRecords,
-  checkEnds,
-  checkCallsDuringAbsence,
-  checkRun,
-} from './checks.ts'
+import type { Progress } from '../../bench/progress.ts'
+import { makePlans } from '../simulate/plans.ts'
+import { seededRandom } from '../simulate/random.ts'
+import { awaitFinalAnswers, runTraffic } from '../simulate/traffic.ts'
+import { checkCallsDuringAbsence, checkEnds, checkMoving, checkRun } from './checks.ts'
 import type { Lane } from './lane.ts'
-import { readMoves } from './lane-parts.ts'
-import {
-  type Violation,
-  type Injection,
-  RECOVERY_LIMIT_MS,
-  RECOVERY_LIMIT_SECONDS,
-  IDEMPOTENT,
-  type RunResult,
-} from './results.ts'
+import type { Injection, RunResult, Violation } from './results.ts'
+import { emptyResult, RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from './results.ts'
 import { checkSecrecy } from './secrecy.ts'
 import { Merchant } from './merchant.ts'
 import { faults as catalogue, isAtRedis } from './faults.ts'
@@ -30,13 +18,8 @@ import { releaseAll, startInjecting } from './injecting.ts'
 import type { CountedScenario } from './plan.ts'
 import type { Point } from './points.ts'
 import { poll } from './poll.ts'
-import type { Progress } from '../../bench/progress.ts'
-import { startFigures, createSender } from '../simulate/sender.ts'
-import { makePlans } from '../simulate/plans.ts'
-import { seededRandom } from '../simulate/random.ts'
-import { awaitFinalAnswers, runTraffic } from '../simulate/traffic.ts'
 import type { Environment } from './environment.ts'
-import { prepareLane, type PreparedLane } from './bystander.ts'
+import { type PreparedLane, prepareLane } from './bystander.ts'
 import { withOperator } from './run-case.ts'
 
 const EVERY_MS = 15_000
@@ -55,7 +38,8 @@ async function checkDuringSoak(
     await delay(EVERY_MS, undefined, { signal: over }).catch(() => {})
     // Reading the log lines removes them, so none may be skipped.
     keep(checkLog(lane, merchant))
-    keep(await checkRecords(lane, merchant).catch(ignoreStoreOutage))
+    keep(await checkMoving(lane, merchant).catch(ignoreStoreOutage))
+    keep(await findChargedTwice(lane))
   }
   return [...found.values()]
 }
@@ -69,20 +53,6 @@ function ignoreStoreOutage(error: unknown): Violation[] {
 function checkLog(lane: Lane, { tenant }: Merchant): Violation[] {
   const secrets = [...lane.secrets, tenant.apiKey]
   return checkSecrecy({ secrets, texts: { 'a log': lane.takeLines() } })
-}
-
-async function checkRecords(lane: Lane, { tenant }: Merchant): Promise<Violation[]> {
-  const { owner } = lane
-  const moves = await readMoves(owner, tenant.id)
-  const late = await readLateRecords(owner, tenant.id)
-  const repeated = await readRepeatedRecords(owner, tenant.id)
-  return [
-    ...checkMoves(moves),
-    ...checkClaims(moves),
-    ...checkLateRecords(late),
-    ...checkRepeatedRecords(repeated),
-    ...(await findChargedTwice(lane)),
-  ]
 }
 
 /** Uses the provider's own log. */
@@ -255,13 +225,8 @@ export async function soak(options: SoakOptions): Promise<RunResult> {
       const injected = injections.filter(({ isInjected }) => isInjected)
       if (injected.length === 0) violations.push(NO_FAULT)
       return {
+        ...emptyResult({ scenario: 'soak', injections: [] }, undefined),
         case: `--soak ${minutes} --seed ${seed}`,
-        scenario: 'soak',
-        provider: IDEMPOTENT,
-        // It does not count as a run with one fault, or with two.
-        faults: [],
-        points: [],
-        mutant: null,
         struck: injected.length,
         violations,
         recoveryMs: longest(injected.flatMap(({ recoveryMs }) => recoveryMs ?? [])),
@@ -288,7 +253,7 @@ async function soakLane(options: SoakOptions, lane: Lane, merchant: Merchant) {
   try {
     const [injections] = await Promise.all([
       injectAll(options, lane, merchant, performance.now() + seconds * 1_000),
-      load(options, lane, merchant, seconds),
+      load(options, merchant, seconds),
     ])
     over.abort()
     const violations = [...injections.flatMap((one) => one.violations), ...(await checking)]
@@ -306,19 +271,10 @@ async function soakLane(options: SoakOptions, lane: Lane, merchant: Merchant) {
  */
 async function load(
   { seed, signal, progress }: SoakOptions,
-  lane: Lane,
-  { tenant, history, recordIds }: Merchant,
+  { sender, history }: Merchant,
   seconds: number,
 ): Promise<void> {
   const plans = makePlans(seededRandom(seed), Math.ceil(seconds * PAYMENTS_A_SECOND))
-  const sender = createSender({
-    baseUrl: lane.apiUrl,
-    apiKey: tenant.apiKey,
-    figures: startFigures(),
-    dropPercent: () => 0,
-    random: seededRandom(seed ^ 1),
-    heard: recordIds,
-  })
   const beganAt = performance.now()
   const begun = async (number: number) => {
     const dueAt = beganAt + (number * 1_000) / PAYMENTS_A_SECOND
@@ -355,14 +311,8 @@ async function checkAtEnd(
   merchant: Merchant,
 ): Promise<Violation[]> {
   const { sender, history, signal } = merchant
-  await awaitFinalAnswers({
-    sender,
-    history,
-    concurrency: RETRYING_CLIENTS,
-    seconds: RECOVERY_LIMIT_SECONDS,
-    signal,
-    progressed: () => {},
-  })
+  const limits = { concurrency: RETRYING_CLIENTS, seconds: RECOVERY_LIMIT_SECONDS }
+  await awaitFinalAnswers({ sender, history, signal, ...limits })
   await merchant.replay()
   const ends = checkEnds(lane.takeUnexpectedExits())
   const { processes } = lane

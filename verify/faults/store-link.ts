@@ -1,6 +1,7 @@
 // One connection between a process under test and PostgreSQL. It knows which statement each message
 // belongs to, by the prepared texts and by the order of the answers.
 import { connect, type Socket } from 'node:net'
+import type { Frame } from './frames.ts'
 import {
   errorResponse,
   flush,
@@ -10,10 +11,9 @@ import {
   readTexts,
   readyForQuery,
   sqlStateOf,
-  type Frame,
 } from './frames.ts'
-import { type Place, type Role, ADD_JOBS, COMMIT, commitOf } from './points.ts'
-import { PASS, type Action, type Watch } from './watch.ts'
+import { ADD_JOBS, COMMIT, commitOf, type Place, type Role } from './points.ts'
+import { type Action, PASS, type Watch } from './watch.ts'
 
 interface LinkOptions {
   readonly role: Role

@@ -1,6 +1,6 @@
 // A proxy between one process under test and PostgreSQL. It splits the stream into messages and
 // calls the watch before and after each message of an operation's statement.
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import type { Role } from './points.ts'
 import { StoreLink } from './store-link.ts'

@@ -1,24 +1,23 @@
 // Runs the cases of a plan on several lanes at once and returns the result of each. It also counts
 // the points of each scenario, from which the plan is made.
 import { readFileSync } from 'node:fs'
+import type { Progress } from '../../bench/progress.ts'
+import type { Case, RunResult } from './results.ts'
 import {
-  isOnlyLate,
-  shouldRepeat,
-  type RunResult,
-  type Case,
-  IDEMPOTENT,
   brokenRun,
   hasFailed,
   hasPassed,
+  IDEMPOTENT,
+  isOnlyLate,
   mayBeStalled,
   messageOf,
+  shouldRepeat,
 } from './results.ts'
-import type { Progress } from '../../bench/progress.ts'
-import { durableStates, belongsToRole, isPreparation, isRepeated, type Point } from './points.ts'
+import { belongsToRole, durableStates, isPreparation, isRepeated, type Point } from './points.ts'
 import type { Environment } from './environment.ts'
-import { prepareLane, type PreparedLane } from './bystander.ts'
-import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
-import { needsNewConnections, runCase, type Run } from './run-case.ts'
+import { type PreparedLane, prepareLane } from './bystander.ts'
+import { type CountedScenario, isKill, isKilledOnce, needsServer, type Recovery } from './plan.ts'
+import { needsNewConnections, type Run, runCase } from './run-case.ts'
 import { needsOf } from './scenarios.ts'
 
 /** The columns of the first line of /proc/stat that do not count a part of another column, and `steal`. */

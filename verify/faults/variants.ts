@@ -1,14 +1,14 @@
 // Variants of a payment: of a tenant with a webhook endpoint, with two providers, and of an order or a
 // return that is requested under several keys.
 import { setTimeout as wait } from 'node:timers/promises'
-import { startReceiver, type Receiver } from '../../test/support/receiver.ts'
-import { ANNOUNCED, RECOVERY_LIMIT_MS, ROUTED, type Case, type Violation } from './results.ts'
+import { type Receiver, startReceiver } from '../../test/support/receiver.ts'
+import { setProviders } from '../../src/db/tenants/tenants.ts'
+import { ANNOUNCED, type Case, RECOVERY_LIMIT_MS, ROUTED, type Violation } from './results.ts'
 import { subscribe } from './contests.ts'
 import { idsIn, type Merchant, type Wanted } from './merchant.ts'
 import { redeliverWebhooks } from './lane-jobs.ts'
-import { AUTOMATIC, type Scenario, CREATION, type LaneNeeds, paid } from './scenario.ts'
+import { AUTOMATIC, CREATION, type LaneNeeds, paid, type Scenario } from './scenario.ts'
 import { poll } from './poll.ts'
-import { setProviders } from '../../src/db/tenants/tenants.ts'
 import { secondProvider } from './second-provider-kind.ts'
 
 const { name: second = '', paymentMethod = '' } = secondProvider ?? {}

@@ -1,14 +1,8 @@
 // Watches the points of a lane's run: records each point that is reached, and injects the faults of
 // the run at theirs. Between runs it does nothing.
 import type { Injection } from './results.ts'
-import {
-  isNondeterministic,
-  PointCounter,
-  type Place,
-  type Point,
-  commitOf,
-  StatementNames,
-} from './points.ts'
+import type { Place, Point } from './points.ts'
+import { commitOf, isNondeterministic, PointCounter, StatementNames } from './points.ts'
 
 /** What a proxy does with the message of a point, and with its connection. */
 export type Action =

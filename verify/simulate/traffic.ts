@@ -233,7 +233,7 @@ interface AwaitOptions {
   /** Aborted to stop the wait. */
   readonly signal: AbortSignal
   /** Called after each operation with the number of operations handled so far. */
-  readonly progressed: (handled: number) => void
+  readonly progressed?: (handled: number) => void
 }
 
 const PAUSE_MS = 1_000
@@ -252,7 +252,7 @@ export async function awaitFinalAnswers(options: AwaitOptions): Promise<void> {
     for (const operation of queue) {
       await resolveOne(options, operation, limit)
       handled += 1
-      options.progressed(handled)
+      options.progressed?.(handled)
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))

@@ -1,15 +1,6 @@
 // The verdict on a mutant, as report.json contains it.
-import {
-  type Label,
-  hasPassed,
-  type RunResult,
-  readLabel,
-  type Case,
-  brokenRun,
-  hasFailed,
-  messageOf,
-} from '../results.ts'
-import { type Mutant, readPatched } from './mutants.ts'
+import type { Case, Label, RunResult } from '../results.ts'
+import { brokenRun, hasFailed, hasPassed, messageOf, readLabel } from '../results.ts'
 import { Bystander } from '../bystander.ts'
 import { faultNamed } from '../faults.ts'
 import type { Environment } from '../environment.ts'
@@ -21,6 +12,7 @@ import type { LaneNeeds } from '../scenario.ts'
 import { needsOf } from '../scenarios.ts'
 import { runUntilInjected, runUntilInTime } from '../suite.ts'
 import type { Progress } from '../../../bench/progress.ts'
+import { type Mutant, readPatched } from './mutants.ts'
 
 export interface MutantVerdict {
   readonly name: string

@@ -2,7 +2,7 @@
 // ones are answered, and at the end the number of answers by their status.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { Agent, request, type IncomingMessage } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 
 const CONNECTIONS = 4
 const [port = '', first = ''] = process.argv.slice(2)

@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { fork } from 'node:child_process'
 import { request } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { startReceiver } from '../../../test/support/receiver.ts'
 import type { Merchant } from '../merchant.ts'
 import type { Point } from '../points.ts'
-import { compare, NEIGHBOUR, payInTurn, slowDownProvider, subscribe } from './measure.ts'
+import { payBeside } from './measure.ts'
 
 const GUESSER = fileURLToPath(new URL('guesser.ts', import.meta.url))
 /** How many keys are tried before the neighbour pays. */
@@ -24,19 +23,15 @@ const OTHER_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : undefined
 type Guesses = Readonly<Record<string, number>>
 
 export async function guessKeys(merchant: Merchant): Promise<void> {
-  const { lane, violations, comparisons } = merchant
-  const receiver = await startReceiver()
-  try {
-    await subscribe(merchant, receiver, NEIGHBOUR)
-    await slowDownProvider(merchant)
-    const alone = await payInTurn({ merchant, receiver })
-    const before = countLookups(lane.watch.points)
-    const firstWindow = windowNow()
-    const guessing = await Guessing.begin(lane.process('api').port ?? 0)
-    try {
-      const beside = await payInTurn({ merchant, receiver })
-      compare(merchant, alone.times, beside.times)
-      await beside.ended
+  const { lane, violations } = merchant
+  let guessing: Awaited<ReturnType<typeof startGuessing>> | undefined
+  let [before, firstWindow] = [0, 0]
+  await payBeside(merchant, {
+    async begin() {
+      ;[before, firstWindow] = [countLookups(lane.watch.points), windowNow()]
+      guessing = await startGuessing(lane.process('api').port ?? 0)
+    },
+    async end() {
       if (OTHER_ADDRESS !== undefined) {
         // A key that the process does not know yet, from an address that has not guessed.
         const { apiKey } = await lane.createTenant()
@@ -45,25 +40,29 @@ export async function guessKeys(merchant: Merchant): Promise<void> {
           violations.push({ invariant: 7, what: `another address is answered ${answered}` })
         }
       }
-    } finally {
-      await guessing.end()
-    }
-    const { guesses } = guessing
-    const all = Object.values(guesses).reduce((sum, count) => sum + count, 0)
-    const lookups = countLookups(lane.watch.points) - before
-    const limit = GUESSES_A_WINDOW * (1 + windowNow() - firstWindow) + MARGIN
-    const what = `authentication, with ${all} guesses`
-    comparisons.push({ what, unit: 'look-ups', alone: before, beside: lookups, limit })
-    if (lookups > limit) {
-      violations.push({ invariant: 7, what: `${all} guesses cost ${lookups} look-ups of keys` })
-    }
-    const others = Object.keys(guesses).filter((code) => code !== '401' && code !== '429')
-    if (others.length > 0 || guesses['429'] === undefined) {
-      violations.push({ invariant: 7, what: `guesses were answered ${JSON.stringify(guesses)}` })
-    }
-  } finally {
-    await lane.provider.removeFaults()
-    await receiver.stop()
+      const guesses = (await guessing?.end()) ?? {}
+      const limit = GUESSES_A_WINDOW * (1 + windowNow() - firstWindow) + MARGIN
+      checkGuesses(merchant, guesses, before, limit)
+    },
+  }).finally(() => guessing?.kill())
+}
+
+function checkGuesses(
+  { lane, violations, comparisons }: Merchant,
+  guesses: Guesses,
+  alone: number,
+  limit: number,
+): void {
+  const all = Object.values(guesses).reduce((sum, count) => sum + count, 0)
+  const beside = countLookups(lane.watch.points) - alone
+  const what = `authentication, with ${all} guesses`
+  comparisons.push({ what, unit: 'look-ups', alone, beside, limit })
+  if (beside > limit) {
+    violations.push({ invariant: 7, what: `${all} guesses cost ${beside} look-ups of keys` })
+  }
+  const others = Object.keys(guesses).filter((code) => code !== '401' && code !== '429')
+  if (others.length > 0 || guesses['429'] === undefined) {
+    violations.push({ invariant: 7, what: `guesses were answered ${JSON.stringify(guesses)}` })
   }
 }
 
@@ -79,44 +78,25 @@ function countLookups(points: readonly Point[]): number {
   ).length
 }
 
-/** A process that guesses until it is told to end. */
-class Guessing {
-  readonly #child: ReturnType<typeof fork>
-  guesses: Guesses = {}
-
-  private constructor(port: number) {
-    this.#child = fork(GUESSER, [String(port), String(GUESSES_FIRST)])
-  }
-
-  /** Resolves when many keys are refused already. */
-  static async begin(port: number): Promise<Guessing> {
-    const guessing = new Guessing(port)
-    await guessing.#heard()
-    return guessing
-  }
-
-  /** The next message of the process. */
-  async #heard(): Promise<unknown> {
-    const over = new AbortController()
-    const { signal } = over
-    const ended = once(this.#child, 'exit', { signal }).then(() => {
-      throw new Error('the guesser ended by itself')
-    })
-    try {
-      const [message] = await Promise.race([once(this.#child, 'message', { signal }), ended])
-      return message
-    } finally {
-      over.abort()
-      ended.catch(() => {})
-    }
-  }
-
-  async end(): Promise<void> {
-    const told = this.#heard()
-    this.#child.send('end')
-    this.guesses = (await told) as Guesses
-    this.#child.disconnect()
-    await once(this.#child, 'exit')
+/** Starts a process that guesses until it is told to end. Resolves when many keys are refused. */
+async function startGuessing(port: number) {
+  const child = fork(GUESSER, [String(port), String(GUESSES_FIRST)])
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the guesser ended by itself')
+  })
+  ended.catch(() => {})
+  const heard = () => Promise.race([once(child, 'message').then(([message]) => message), ended])
+  await heard()
+  return {
+    async end(): Promise<Guesses> {
+      const told = heard()
+      child.send('end')
+      const guesses = (await told) as Guesses
+      child.disconnect()
+      await ended.catch(() => {})
+      return guesses
+    },
+    kill: () => child.kill(),
   }
 }
 

@@ -1,11 +1,12 @@
 // Measures how long one tenant's payments take, and how long until it hears of them, alone and
 // beside the noise of another tenant.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Received, Receiver } from '../../../test/support/receiver.ts'
+import { type Received, type Receiver, startReceiver } from '../../../test/support/receiver.ts'
 import { SHORT_TTL_SECONDS } from '../lane.ts'
 import type { Merchant } from '../merchant.ts'
+import { poll } from '../poll.ts'
+import { showComparison } from '../results.ts'
 import { AUTOMATIC } from '../scenario.ts'
-import { showComparison, type Comparison } from '../results.ts'
 
 /** How long the provider takes for a call. The noise of the machine is small beside it. */
 export const PROVIDER_MS = 300
@@ -15,32 +16,40 @@ const WEBHOOK_POLL_MS = 2_000
 const GIVE_UP_MS = 8_000
 /** Of so many payments the median counts. */
 const PAYMENTS = 3
-const POLL_MS = 10
 
 /** The event of each payment of a backlog: it is held, and not captured, because that takes less time. */
 export const BACKLOG_EVENT = 'payment.requires_capture' as const
 
-export interface Times {
+interface Times {
   /** From the request until its final answer. */
   readonly paidMs: number
   /** From the request until the endpoint gets the event. */
   readonly heardMs: number
 }
 
-export interface Stage {
-  readonly merchant: Merchant
-  readonly receiver: Receiver
+interface Noise {
+  readonly begin: (receiver: Receiver) => Promise<unknown>
+  readonly end: (receiver: Receiver) => Promise<unknown>
 }
 
-/** Every call of the provider takes a while from now on. */
-export async function slowDownProvider({ lane }: Merchant): Promise<void> {
-  const match = { method: 'POST' } as const
-  await lane.provider.plantFault({
-    match,
-    fault: 'delay',
-    times: 1_000_000,
-    delay_ms: PROVIDER_MS,
-  })
+/** Compares payments of the merchant alone with those beside the noise. */
+export async function payBeside(merchant: Merchant, { begin, end }: Noise): Promise<void> {
+  const { provider } = merchant.lane
+  const receiver = await startReceiver()
+  try {
+    await subscribe(merchant, receiver, NEIGHBOUR)
+    const delay = { fault: 'delay', times: 1_000_000, delay_ms: PROVIDER_MS }
+    await provider.plantFault({ match: { method: 'POST' }, ...delay })
+    const alone = await payInTurn(merchant, receiver)
+    await begin(receiver)
+    const beside = await payInTurn(merchant, receiver)
+    compare(merchant, alone.times, beside.times)
+    await end(receiver)
+    await beside.ended
+  } finally {
+    await provider.removeFaults()
+    await receiver.stop()
+  }
 }
 
 /** Creates an endpoint for an event, whose host has this name. */
@@ -67,68 +76,48 @@ export function receivedBy({ received }: Receiver, host: string): Received[] {
 
 export const NEIGHBOUR = 'neighbour.test'
 
-/** Payments of a series: their times, and their end, however long it takes. */
-export interface Series {
-  readonly times: Times
-  readonly ended: Promise<unknown>
-}
-
-/** Pays one time after the other. Without an answer in time it gives up, and that time counts. */
-export async function payInTurn(stage: Stage): Promise<Series> {
+/**
+ * Pays one time after the other. Without an answer in time it gives up, and that time counts.
+ * `ended` resolves when all payments have ended, however long it takes.
+ */
+async function payInTurn(merchant: Merchant, receiver: Receiver) {
   const paid: number[] = []
   const heard: Promise<number>[] = []
   const ended: Promise<unknown>[] = []
   while (paid.length < PAYMENTS) {
     // Its calls and its webhooks must look up their hosts, as those of a busy service.
-    for (const { provider } of stage.merchant.lane.processes) provider.dropIdle()
+    for (const { provider } of merchant.lane.processes) provider.dropIdle()
     const beganAt = performance.now()
-    const payment = stage.merchant.pay(AUTOMATIC)
+    const payment = merchant.pay(AUTOMATIC)
     ended.push(payment.catch(() => {}))
     const limit = wait(GIVE_UP_MS, 'late' as const, { ref: false })
     const isLate = (await Promise.race([payment, limit])) === 'late'
     paid.push(performance.now() - beganAt)
     if (isLate) break
     const { id = '' } = (await payment).resource
-    heard.push(untilHeard(stage, id, beganAt))
+    const hasHeard = () => receivedBy(receiver, NEIGHBOUR).some(({ body }) => body.includes(id))
+    const hearing = poll(GIVE_UP_MS, hasHeard, { pauseMs: 10 })
+    heard.push(hearing.then(() => performance.now() - beganAt))
   }
   const heardMs = heard.length < paid.length ? [GIVE_UP_MS] : await Promise.all(heard)
-  return {
-    times: { paidMs: medianOf(paid, PAYMENTS), heardMs: medianOf(heardMs, PAYMENTS) },
-    ended: Promise.all(ended),
-  }
-}
-
-async function untilHeard({ receiver }: Stage, id: string, beganAt: number): Promise<number> {
-  const hasHeard = () => receivedBy(receiver, NEIGHBOUR).some(({ body }) => body.includes(id))
-  while (!hasHeard() && performance.now() - beganAt < GIVE_UP_MS) await wait(POLL_MS)
-  return performance.now() - beganAt
+  const times: Times = { paidMs: medianOf(paid), heardMs: medianOf(heardMs) }
+  return { times, ended: Promise.all(ended) }
 }
 
 /** A series that was given up has fewer values: then the largest one counts. */
-function medianOf(values: readonly number[], wanted: number): number {
+function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
-  return sorted[values.length < wanted ? values.length - 1 : Math.floor(wanted / 2)] ?? 0
+  return sorted[values.length < PAYMENTS ? values.length - 1 : Math.floor(PAYMENTS / 2)] ?? 0
 }
 
 /** Keeps the comparison, and says what was too long. A busy machine can exceed a limit, too. */
 export function compare({ comparisons, violations }: Merchant, alone: Times, beside: Times): void {
-  const made: Comparison[] = [
-    {
-      what: 'payment',
-      unit: 'ms',
-      alone: alone.paidMs,
-      beside: beside.paidMs,
-      limit: 2 * alone.paidMs + PROVIDER_MS,
-    },
-    {
-      what: 'webhook',
-      unit: 'ms',
-      alone: alone.heardMs,
-      beside: beside.heardMs,
-      limit: 2 * alone.heardMs + WEBHOOK_POLL_MS,
-    },
-  ]
-  for (const one of made) {
+  for (const [what, member, moreMs] of [
+    ['payment', 'paidMs', PROVIDER_MS],
+    ['webhook', 'heardMs', WEBHOOK_POLL_MS],
+  ] as const) {
+    const times = { alone: alone[member], beside: beside[member] }
+    const one = { what, unit: 'ms' as const, ...times, limit: 2 * times.alone + moreMs }
     comparisons.push(one)
     if (one.beside <= one.limit) continue
     violations.push({ invariant: 7, what: showComparison(one), isLate: true })

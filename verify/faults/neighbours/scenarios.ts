@@ -1,31 +1,122 @@
-// The backlog of a tenant: payments that were accepted, and whose answers nobody waits for.
+// The scenarios with neighbours: what one tenant does must not delay another one on the same
+// processes. Each measures the same tenant alone and then beside the noise, in one run.
 import { setTimeout as wait } from 'node:timers/promises'
-import { awaitFinalAnswers, keepAnswer } from '../../simulate/traffic.ts'
-import { countJobs } from '../lane-jobs.ts'
-import { Merchant } from '../merchant.ts'
-import { RECOVERY_LIMIT_SECONDS } from '../results.ts'
-import { MANUAL, type LaneNeeds, type Scenario } from '../scenario.ts'
 import {
   FAILURES_TO_OPEN,
   FIRST_PAUSE_SECONDS,
 } from '../../../src/domain/webhooks/webhook-endpoint.ts'
-import { startReceiver, status, type Receiver } from '../../../test/support/receiver.ts'
+import { type Receiver, status } from '../../../test/support/receiver.ts'
+import { awaitFinalAnswers, keepAnswer } from '../../simulate/traffic.ts'
+import { countJobs } from '../lane-jobs.ts'
+import { Merchant } from '../merchant.ts'
 import { poll } from '../poll.ts'
-import {
-  BACKLOG_EVENT,
-  compare,
-  NEIGHBOUR,
-  payInTurn,
-  receivedBy,
-  slowDownProvider,
-  subscribe,
-} from './measure.ts'
+import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from '../results.ts'
+import { type LaneNeeds, MANUAL, type Scenario } from '../scenario.ts'
 import { GUESSES_A_WINDOW, guessKeys, WINDOW_SECONDS } from './key-guessing.ts'
+import { BACKLOG_EVENT, NEIGHBOUR, payBeside, receivedBy, subscribe } from './measure.ts'
+
+/** Provider and receivers have names, and every limit of the product is one that a run can reach. */
+const needs: LaneNeeds = {
+  byName: true,
+  // No process is killed, and a standby process costs as much as a working one.
+  standbys: [],
+  settings: {
+    PROVIDER_TIMEOUT_MS: '4000',
+    LEASE_MS: '20000',
+    STORE_TIMEOUT_MS: '5000',
+    DATABASE_POOL_SIZE: '4',
+    WORKER_CONCURRENCY: '8',
+    WEBHOOK_CONCURRENCY: '6',
+    WEBHOOK_TIMEOUT_MS: '1000',
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    DNS_TIMEOUT_MS: '1000',
+    API_KEY_CACHE_SECONDS: '5',
+    RATE_LIMIT_INVALID_KEYS: String(GUESSES_A_WINDOW),
+    // A run that is made again waits for the next window: its client sends a key that is new.
+    RATE_LIMIT_WINDOW_SECONDS: String(WINDOW_SECONDS),
+  },
+}
+
+export const neighbours: readonly Scenario[] = [
+  { name: 'noisy-neighbour', needs, act: (merchant) => makeNoise(merchant, 300) },
+  { name: 'noisy-neighbour.full', needs, act: (merchant) => makeNoise(merchant, 10_000) },
+  { name: 'silent-dns', needs, act: silenceNames },
+  { name: 'key-guessing', needs, act: guessKeys },
+]
+
+const HANGING = Array.from({ length: 6 }, (_, index) => `hanging-${index}.test`)
+/** How long attempts that the circuits have let through may go on arriving. */
+const CIRCUIT_MS = 2_500
+const CIRCUIT_LIMIT_MS = 12_000
+
+/** The noisy tenant has a backlog of payments, a slow provider and endpoints that never answer. */
+async function makeNoise(merchant: Merchant, backlog: number): Promise<void> {
+  const { lane, violations } = merchant
+  const noisy = await addNeighbour(merchant)
+  const endpoints: string[] = []
+  let subscribedAt = 0
+  await payBeside(merchant, {
+    async begin(receiver) {
+      receiver.answer = (response, request) => {
+        if (request.path === `/${NEIGHBOUR}`) status(204)(response, request)
+      }
+      for (const host of HANGING)
+        endpoints.push(await subscribe(noisy, receiver, host, BACKLOG_EVENT))
+      subscribedAt = performance.now()
+      await acceptBacklog(noisy, backlog)
+    },
+    async end(receiver) {
+      if ((await countJobs(lane)) === 0) {
+        violations.push({ invariant: 0, what: 'the backlog was worked off too soon' })
+      }
+      await checkCircuits(noisy, receiver, subscribedAt)
+      for (const id of endpoints) await remove(noisy, id)
+      await workOff(noisy)
+    },
+  })
+}
+
+const SILENT = Array.from({ length: 20 }, (_, index) => `silent-${index}.test`)
+/** Each of them tells every endpoint. */
+const PAYMENTS = 5
+/** As many names as the workers ask for at once. */
+const NAMES_AT_ONCE = 6
+const ASKING_LIMIT_MS = 10_000
+
+/** The endpoints of the noisy tenant have names that their name server never answers for. */
+async function silenceNames(merchant: Merchant): Promise<void> {
+  const { names } = merchant.lane
+  const noisy = await addNeighbour(merchant)
+  const countAsked = () =>
+    new Set(names.asked.filter((question) => question.includes('silent-'))).size
+  await payBeside(merchant, {
+    async begin(receiver) {
+      for (const host of SILENT) {
+        await subscribe(noisy, receiver, host, BACKLOG_EVENT)
+        names.silentNames.add(host)
+      }
+      await acceptBacklog(noisy, PAYMENTS)
+      await poll(ASKING_LIMIT_MS, () => countAsked() >= NAMES_AT_ONCE, { pauseMs: 10 })
+      if (countAsked() === 0) throw new Error('the silent name server was never asked')
+    },
+    async end() {
+      names.silentNames.clear()
+      await workOff(noisy)
+    },
+  }).finally(() => names.silentNames.clear())
+}
+
+async function addNeighbour({ lane, neighbours: others, signal }: Merchant): Promise<Merchant> {
+  // Thousands of operations have too many points to keep, and nothing is injected.
+  lane.watch.end()
+  const neighbour = new Merchant(lane, await lane.createTenant(), signal)
+  others.push(neighbour)
+  return neighbour
+}
 
 const CLIENTS = 16
-const POLL_MS = 50
 
-/** Sends that many payments, and returns when all are accepted. */
+/** Sends that many payments, and returns when all are accepted. Nobody waits for their answers. */
 async function acceptBacklog(merchant: Merchant, count: number): Promise<void> {
   const { sender, signal } = merchant
   const beginOne = () => merchant.begin({ kind: 'payment.create', body: MANUAL })
@@ -41,63 +132,21 @@ async function acceptBacklog(merchant: Merchant, count: number): Promise<void> {
   await Promise.all(Array.from({ length: CLIENTS }, work))
 }
 
-/** Waits while the backlog becomes shorter, and asks for all answers. */
+/** Waits while the backlog becomes shorter, with a provider that is fast again, and asks for all answers. */
 async function workOff({ lane, sender, history, signal }: Merchant): Promise<void> {
-  let [left, movedAt] = [Infinity, performance.now()]
-  while (left > 0 && performance.now() - movedAt < RECOVERY_LIMIT_SECONDS * 1_000) {
-    const now = await countJobs(lane)
-    if (now < left) movedAt = performance.now()
-    left = Math.min(left, now)
-    await wait(POLL_MS)
+  await lane.provider.removeFaults()
+  let least = Infinity
+  const isShorter = async () => {
+    const left = await countJobs(lane)
+    const moved = left < least
+    least = Math.min(left, least)
+    return moved || left === 0
   }
-  await awaitFinalAnswers({
-    sender,
-    history,
-    concurrency: CLIENTS,
-    // From now on only answers are missing.
-    seconds: 2 * RECOVERY_LIMIT_SECONDS,
-    signal,
-    progressed: () => {},
-  })
-}
-
-const HANGING = Array.from({ length: 6 }, (_, index) => `hanging-${index}.test`)
-/** How long attempts that the circuits have let through may go on arriving. */
-const CIRCUIT_MS = 2_500
-const CIRCUIT_LIMIT_MS = 12_000
-
-async function makeNoise(merchant: Merchant, backlog: number): Promise<void> {
-  const { lane, signal } = merchant
-  // Thousands of operations have too many points to keep, and nothing is injected.
-  lane.watch.end()
-  const noisy = new Merchant(lane, await lane.createTenant(), signal)
-  merchant.neighbours.push(noisy)
-  const receiver = await startReceiver()
-  receiver.answer = (response, request) => {
-    if (request.path === `/${NEIGHBOUR}`) status(204)(response, request)
-  }
-  try {
-    await subscribe(merchant, receiver, NEIGHBOUR)
-    await slowDownProvider(merchant)
-    const alone = await payInTurn({ merchant, receiver })
-    const endpoints: string[] = []
-    for (const host of HANGING)
-      endpoints.push(await subscribe(noisy, receiver, host, BACKLOG_EVENT))
-    const subscribedAt = performance.now()
-    await acceptBacklog(noisy, backlog)
-    const beside = await payInTurn({ merchant, receiver })
-    compare(merchant, alone.times, beside.times)
-    if ((await countJobs(lane)) === 0) {
-      merchant.violations.push({ invariant: 0, what: 'the backlog was worked off too soon' })
-    }
-    await checkCircuits(noisy, receiver, subscribedAt)
-    for (const id of endpoints) await remove(noisy, id)
-    await lane.provider.removeFaults()
-    await workOff(noisy)
-    await beside.ended
-  } finally {
-    await receiver.stop()
-  }
+  const isMoving = () => poll(RECOVERY_LIMIT_MS, isShorter, { pauseMs: 50 })
+  while (await isMoving()) if (least === 0) break
+  // From now on only answers are missing.
+  const seconds = 2 * RECOVERY_LIMIT_SECONDS
+  await awaitFinalAnswers({ sender, history, concurrency: CLIENTS, seconds, signal })
 }
 
 /** After the failures that open its circuit, an endpoint gets one attempt for each pause at most. */
@@ -128,71 +177,3 @@ async function remove({ sender: { client } }: Merchant, id: string): Promise<voi
   })
   if (!response.ok) throw new Error(`removing an endpoint was answered ${response.status}`)
 }
-
-const SILENT = Array.from({ length: 20 }, (_, index) => `silent-${index}.test`)
-/** Each of them tells every endpoint. */
-const PAYMENTS = 5
-/** As many names as the workers ask for at once. */
-const NAMES_AT_ONCE = 6
-const LIMIT_MS = 10_000
-
-async function silenceNames(merchant: Merchant): Promise<void> {
-  const { lane, signal } = merchant
-  lane.watch.end()
-  const noisy = new Merchant(lane, await lane.createTenant(), signal)
-  merchant.neighbours.push(noisy)
-  const receiver = await startReceiver()
-  const { names } = lane
-  try {
-    await subscribe(merchant, receiver, NEIGHBOUR)
-    await slowDownProvider(merchant)
-    const alone = await payInTurn({ merchant, receiver })
-    for (const host of SILENT) {
-      await subscribe(noisy, receiver, host, BACKLOG_EVENT)
-      names.silentNames.add(host)
-    }
-    const countSilent = () =>
-      new Set(names.asked.filter((question) => question.includes('silent-')))
-    await acceptBacklog(noisy, PAYMENTS)
-    await poll(LIMIT_MS, () => countSilent().size >= NAMES_AT_ONCE, { pauseMs: 10 })
-    if (countSilent().size === 0) throw new Error('the silent name server was never asked')
-    const beside = await payInTurn({ merchant, receiver })
-    compare(merchant, alone.times, beside.times)
-    names.silentNames.clear()
-    await lane.provider.removeFaults()
-    await workOff(noisy)
-    await beside.ended
-  } finally {
-    names.silentNames.clear()
-    await receiver.stop()
-  }
-}
-
-/** Provider and receivers have names, and every limit of the product is one that a run can reach. */
-const needs: LaneNeeds = {
-  byName: true,
-  // No process is killed, and a standby process costs as much as a working one.
-  standbys: [],
-  settings: {
-    PROVIDER_TIMEOUT_MS: '4000',
-    LEASE_MS: '20000',
-    STORE_TIMEOUT_MS: '5000',
-    DATABASE_POOL_SIZE: '4',
-    WORKER_CONCURRENCY: '8',
-    WEBHOOK_CONCURRENCY: '6',
-    WEBHOOK_TIMEOUT_MS: '1000',
-    WEBHOOK_ALLOW_INSECURE: 'true',
-    DNS_TIMEOUT_MS: '1000',
-    API_KEY_CACHE_SECONDS: '5',
-    RATE_LIMIT_INVALID_KEYS: String(GUESSES_A_WINDOW),
-    // A run that is made again waits for the next window: its client sends a key that is new.
-    RATE_LIMIT_WINDOW_SECONDS: String(WINDOW_SECONDS),
-  },
-}
-
-export const neighbours: readonly Scenario[] = [
-  { name: 'noisy-neighbour', needs, act: (merchant) => makeNoise(merchant, 300) },
-  { name: 'noisy-neighbour.full', needs, act: (merchant) => makeNoise(merchant, 10_000) },
-  { name: 'silent-dns', needs, act: silenceNames },
-  { name: 'key-guessing', needs, act: guessKeys },
-]
