@@ -7,7 +7,7 @@ import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './results.ts'
 import { PAYMENT } from './contests.ts'
 import type { Merchant } from './merchant.ts'
-import type { LaneNeeds, Scenario } from './scenario.ts'
+import type { Scenario } from './scenario.ts'
 
 const PAYMENTS = 6
 const REFUSED = 2
@@ -16,20 +16,32 @@ const READS = 6
 /** How many are captured and refunded. */
 const HELD = 4
 
-const needs: LaneNeeds = {
-  settings: { WORKER_CONCURRENCY: String(PAYMENTS), API_KEY_CACHE_SECONDS: '60' },
+/**
+ * Every transaction of a batch has its first statement and its commit. The second one is that of a batch;
+ * how many follow, and which other messages there are, depends on timing.
+ */
+const SHARED_STATEMENT = /\/(commit-)?(reserve|claim|advance|finish)\/\w+#[12]\//
+
+const ofBatches: Pick<Scenario, 'needs' | 'variant' | 'isConcurrent' | 'strikes'> = {
+  needs: {
+    settings: { WORKER_CONCURRENCY: String(PAYMENTS), API_KEY_CACHE_SECONDS: '60' },
+  },
+  variant: 'same calls',
+  isConcurrent: true,
+  // A contest is for the only operation in progress.
+  strikes: ({ contests }, { label }) => contests !== true && SHARED_STATEMENT.test(label),
 }
 
 export const payTogether: Scenario = {
   name: 'payment.create.together',
-  needs,
+  ...ofBatches,
   prepare: authenticate,
   act: pay,
 }
 
 export const captureTogether: Scenario = {
   name: 'payment.capture.together',
-  needs,
+  ...ofBatches,
   prepare: hold,
   act: captureAndRefund,
 }

@@ -10,62 +10,47 @@ import type { Violation } from './results.ts'
 import { FIRST_KEY, Merchant } from './merchant.ts'
 import type { Environment } from './environment.ts'
 
-export class Bystander {
-  readonly #merchant: Merchant
-  readonly #payment: string
-  readonly #customer: string
-  readonly #records: string
+export type Bystander = Awaited<ReturnType<typeof createBystander>>
 
-  private constructor(
-    merchant: Merchant,
-    own: { payment: string; customer: string },
-    records: string,
-  ) {
-    this.#merchant = merchant
-    this.#payment = own.payment
-    this.#customer = own.customer
-    this.#records = records
-  }
-
-  static async create(lane: Lane, signal: AbortSignal): Promise<Bystander> {
-    const merchant = new Merchant(lane, await lane.createTenant(), signal)
-    const customer = await createCustomer(lane, merchant.tenant.id)
-    const { resource } = await merchant.pay({
-      amount: 777,
-      currency: 'eur',
-      payment_method: 'pm_card_mastercard',
-      customer,
-      capture_method: 'automatic',
-    })
-    const own = { payment: resource.id ?? '', customer }
-    return new Bystander(merchant, own, await readAll(merchant.sender.client))
-  }
-
-  /** Finds what one of the two tenants sees of the other, or does with what is the other's. */
-  async findCrossings({ sender, history }: Merchant): Promise<Violation[]> {
-    const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
-    const theirs = ids.find((id) => id.startsWith('pay_'))
-    const [records, bystanderStatus, runStatus, chargeStatus] = await Promise.all([
-      readAll(this.#merchant.sender.client),
-      theirs === undefined ? 404 : canSee(this.#merchant.sender.client, theirs),
-      canSee(sender.client, this.#payment),
-      charge(sender.client, this.#customer),
-      readLists(sender.client),
-    ])
-    const found: string[] = []
-    if (records !== this.#records) found.push(`the data of another tenant has changed: ${records}`)
-    if (bystanderStatus !== 404) found.push(`another tenant gets ${bystanderStatus} for ${theirs}`)
-    if (runStatus !== 404) found.push(`the tenant gets ${runStatus} for another tenant's payment`)
-    if (CHARGED.includes(chargeStatus)) {
-      found.push(`the tenant gets ${chargeStatus} when it charges another tenant's customer`)
-    }
-    return found.map((what) => ({ invariant: 9, what }))
-  }
-
-  /** Finds ids that both tenants got in answers, lists and errors included. */
-  findSharedIds({ known }: Merchant): Violation[] {
-    const shared = [...known].filter((id) => this.#merchant.known.has(id))
-    return shared.map((id) => ({ invariant: 9, what: `two tenants received ${id}` }))
+export async function createBystander(lane: Lane, signal: AbortSignal) {
+  const own = new Merchant(lane, await lane.createTenant(), signal)
+  const { client } = own.sender
+  const customer = await createCustomer(lane, own.tenant.id)
+  const { resource } = await own.pay({
+    amount: 777,
+    currency: 'eur',
+    payment_method: 'pm_card_mastercard',
+    customer,
+    capture_method: 'automatic',
+  })
+  const before = await readAll(client)
+  return {
+    /** Finds what one of the two tenants sees of the other, or does with what is the other's. */
+    async findCrossings({ sender, history }: Merchant): Promise<Violation[]> {
+      const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
+      const theirs = ids.find((id) => id.startsWith('pay_'))
+      const [records, bystanderStatus, runStatus, chargeStatus] = await Promise.all([
+        readAll(client),
+        theirs === undefined ? 404 : canSee(client, theirs),
+        canSee(sender.client, resource.id ?? ''),
+        charge(sender.client, customer),
+        readLists(sender.client),
+      ])
+      const found: string[] = []
+      if (records !== before) found.push(`the data of another tenant has changed: ${records}`)
+      if (bystanderStatus !== 404)
+        found.push(`another tenant gets ${bystanderStatus} for ${theirs}`)
+      if (runStatus !== 404) found.push(`the tenant gets ${runStatus} for another tenant's payment`)
+      if (CHARGED.includes(chargeStatus)) {
+        found.push(`the tenant gets ${chargeStatus} when it charges another tenant's customer`)
+      }
+      return found.map((what) => ({ invariant: 9, what }))
+    },
+    /** Finds ids that both tenants got in answers, lists and errors included. */
+    findSharedIds({ known }: Merchant): Violation[] {
+      const shared = [...known].filter((id) => own.known.has(id))
+      return shared.map((id) => ({ invariant: 9, what: `two tenants received ${id}` }))
+    },
   }
 }
 
@@ -113,6 +98,7 @@ async function readLists(client: Client): Promise<string> {
   return JSON.stringify(all.map(({ data }) => data))
 }
 
+/** A lane together with its bystander. */
 export interface PreparedLane {
   readonly lane: Lane
   readonly bystander: Bystander
@@ -123,7 +109,9 @@ interface LanePreparation {
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   /** Whether faults may affect the server and its disk. */
-  readonly ownServer: boolean
+  readonly ownServer?: boolean
+  /** SQL statements that change the database first. */
+  readonly schema?: readonly string[] | undefined
 }
 
 /** On a busy machine the processes, or the first payment, may be too slow. */
@@ -131,24 +119,18 @@ const TRIES = 3
 
 /** @throws Error of the last attempt when no lane could be started. */
 export async function prepareLane(
-  { environment, signal, ownServer }: LanePreparation,
+  { environment, signal, ownServer, schema = [] }: LanePreparation,
   options: Parameters<Environment['startLane']>[0],
 ): Promise<PreparedLane> {
   for (let tries = 1; ; tries += 1) {
+    let lane: Lane | undefined
     try {
-      const lane = await environment.startLane(options, ownServer)
+      lane = await environment.startLane(options, ownServer)
+      for (const statement of schema) await lane.owner.sql.unsafe(statement)
       return { lane, bystander: await createBystander(lane, signal) }
     } catch (error) {
+      await lane?.remove()
       if (tries === TRIES || signal.aborted) throw error
     }
-  }
-}
-
-async function createBystander(lane: Lane, signal: AbortSignal): Promise<Bystander> {
-  try {
-    return await Bystander.create(lane, signal)
-  } catch (error) {
-    await lane.remove()
-    throw error
   }
 }

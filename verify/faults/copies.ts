@@ -7,15 +7,25 @@ import {
 } from '../../src/db/idempotency/dropped-responses.ts'
 import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
 import type { Answer, Operation } from '../simulate/history.ts'
-import { COPIED, RECOVERY_LIMIT_MS, type Violation } from './results.ts'
+import { RECOVERY_LIMIT_MS, type Violation } from './results.ts'
 import { Merchant } from './merchant.ts'
-import { AUTOMATIC, type LaneNeeds, type Scenario } from './scenario.ts'
+import { AUTOMATIC, BASIC_FAULTS, type Scenario } from './scenario.ts'
 import { poll } from './poll.ts'
+import { isAtRedis, isCommitBoundary } from './points.ts'
 
-const needs: LaneNeeds = {
-  redis: true,
-  // On a busy machine a shorter time would pass without a fault.
-  settings: { REDIS_TIMEOUT_MS: '500' },
+const ofCopies: Pick<Scenario, 'needs' | 'variant' | 'strikes' | 'check'> = {
+  needs: {
+    redis: true,
+    // On a busy machine a shorter time would pass without a fault.
+    settings: { REDIS_TIMEOUT_MS: '500' },
+  },
+  variant: 'same calls',
+  // It is there for what happens to Redis, and around it.
+  strikes: ({ name, needsRedis }, point) =>
+    needsRedis === true ||
+    isAtRedis(point) ||
+    (BASIC_FAULTS.includes(name) && isCommitBoundary(point)),
+  check: compareWithStored,
 }
 
 /** A process that lost the connection by which it hears of drops asks at the latest after 6 s. */
@@ -31,13 +41,12 @@ const GONE = 410
 
 export const copied: readonly Scenario[] = [
   {
-    name: COPIED[0],
-    needs,
+    name: 'payment.create.copied',
+    ...ofCopies,
     prepare: untilRedisIsUsed,
     act: payAndReplay,
-    check: compareWithStored,
   },
-  { name: COPIED[1], needs, prepare: copyPayment, act: withdraw, check: compareWithStored },
+  { name: 'payment.create.withdrawn', ...ofCopies, prepare: copyPayment, act: withdraw },
 ]
 
 async function untilRedisIsUsed({ lane, signal }: Merchant): Promise<string> {

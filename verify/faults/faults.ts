@@ -1,7 +1,7 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
-import { isCommitBoundary, isRepeated, type Point } from './points.ts'
+import { isAtRedis, isCommitBoundary, isRepeated, type Point } from './points.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import type { LaneRedis } from './lane-redis.ts'
 import { type Action, PASS } from './watch.ts'
@@ -49,10 +49,6 @@ const redisFaults: readonly Fault[] = redisHappenings.map(({ name, strike, isWai
     return { do: 'wait', until: over.then(() => 'pass') }
   },
 }))
-
-export function isAtRedis({ peer }: Point): boolean {
-  return peer === 'redis'
-}
 
 /** Crashes the server at once. Its restart and the next payment go on beside the run. */
 function crashStore(context: FaultContext, point: Point): Action {

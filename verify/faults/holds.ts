@@ -26,6 +26,7 @@ import type { Lane } from './lane.ts'
 
 export const expire: Scenario = {
   name: 'payment.cancel.expired',
+  variant: 'other calls',
   prepare: paid(SECURE),
   act: async (merchant) => {
     await remindLate(merchant)
@@ -80,6 +81,7 @@ async function checkCanceled(merchant: Merchant): Promise<Violation[]> {
 
 export const expireHold: Scenario = {
   name: 'payment.follow.expired',
+  variant: 'other calls',
   prepare: paid(MANUAL),
   act: letHoldExpire,
   check: checkExpired,

@@ -1,22 +1,12 @@
 // Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
 // seed. The same points and the same seed give the same plan.
 import { type Random, seededRandom } from '../simulate/random.ts'
-import type { Case, Label } from './results.ts'
-import {
-  ANNOUNCED,
-  COPIED,
-  IDEMPOTENT,
-  isConcurrent,
-  labelOf,
-  POOLED,
-  providerKinds,
-  REPLICATED,
-  ROUTED,
-} from './results.ts'
-import { durableStates, isCommitBoundary, type Point } from './points.ts'
+import { type Case, IDEMPOTENT, type Label, labelOf, providerKinds } from './results.ts'
+import { durableStates, type Point } from './points.ts'
 import type { Fault } from './fault.ts'
-import { faultNamed, faults, isAtRedis } from './faults.ts'
-import { isAtSecond } from './provider-proxy.ts'
+import { faultNamed, faults } from './faults.ts'
+import { BASIC_FAULTS, type Scenario } from './scenario.ts'
+import { scenarioNamed } from './scenarios.ts'
 
 /** The points of one scenario, in the order in which its counting run reached them. */
 export interface CountedScenario {
@@ -38,8 +28,12 @@ export interface PlanOptions {
 }
 
 const MAIN_SCENARIO = 'payment.create'
-/** A process dies, or a connection is lost. */
-const BASIC_FAULTS: readonly string[] = ['SIGKILL', 'reset']
+/** Without these scenarios a fault would be missing. */
+const NEEDED: readonly string[] = [
+  MAIN_SCENARIO,
+  'payment.create.replicated',
+  'payment.create.copied',
+]
 
 /** The faults that end a process. */
 const KILLING_FAULTS: readonly string[] = faults
@@ -55,13 +49,12 @@ const SAMPLE_SIZE = 60
 const SAMPLE_SIZE_PER_PROVIDER = 1
 const SCENARIO_SAMPLE_SIZE = 6
 
-/** A quick plan has the scenarios without which a fault would be missing, and a sample of the others. */
+/** A quick plan has the needed scenarios, and a sample of the others. */
 export function planScenarios(all: readonly string[], { quick, seed }: PlanOptions): string[] {
-  const needed = [MAIN_SCENARIO, REPLICATED, COPIED[0]]
   if (!quick) return [...all]
-  const others = all.filter((name) => !needed.includes(name))
+  const others = all.filter((name) => !NEEDED.includes(name))
   const drawn = sample(seededRandom(seed), others, SCENARIO_SAMPLE_SIZE)
-  return all.filter((name) => needed.includes(name) || drawn.includes(name))
+  return all.filter((name) => NEEDED.includes(name) || drawn.includes(name))
 }
 
 export function planRuns(
@@ -69,16 +62,17 @@ export function planRuns(
   { quick, seed }: PlanOptions,
   catalogue: readonly Fault[] = faults,
 ): Case[] {
-  const all = counted.flatMap(({ scenario, points }) =>
-    catalogue.flatMap((fault) =>
+  const all = counted.flatMap(({ scenario: name, points }) => {
+    const scenario = scenarioNamed(name)
+    return catalogue.flatMap((fault) =>
       points
         .filter((point) => fault.appliesAt(point) && isFitFor(scenario, fault, point))
         .map(({ label }): Case => ({
-          scenario,
+          scenario: name,
           injections: [{ fault: fault.name, point: label }],
         })),
-    ),
-  )
+    )
+  })
   const random = seededRandom(seed)
   if (!quick) return spreadKills(shuffle(random, all))
   const basic = all.filter((run) => isOfMainScenario(run) && hasBasicFault(run))
@@ -89,59 +83,12 @@ export function planRuns(
   return spreadKills(shuffle(random, [...chosen, ...sampleOfEachFault(random, others)]))
 }
 
-/**
- * A contest is for the only operation in progress. With several in progress, the transactions that
- * they share are struck: which other messages there are depends on timing. A pooler hides the process of
- * the server, and waits for a place in a full one. A server with a standby is there for failovers, and
- * copies are there for what happens to Redis, and around it. A payment with two providers is there for
- * what happens at them, and one with a webhook endpoint for its deliveries.
- */
-function isFitFor(
-  scenario: string,
-  { name, contests, affectsServer, needsStandby, needsRedis }: Fault,
-  point: Point,
-): boolean {
-  const { label } = point
-  if ((scenario === REPLICATED) !== (needsStandby === true)) return false
-  if (isCopied(scenario)) {
-    const isBasic = BASIC_FAULTS.includes(name) && isCommitBoundary(point)
-    return needsRedis === true || isAtRedis(point) || isBasic
-  }
-  if (needsRedis === true) return false
-  if (isRouted(scenario)) return isFitForRouted(scenario, name, point)
-  if (scenario === ANNOUNCED) return contests !== true && OF_DELIVERIES.test(label)
-  if (scenario === POOLED && (affectsServer === true || name === 'terminate-backend')) return false
-  return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
+/** A server with a standby is there for failovers, and Redis for what happens to it. */
+function isFitFor({ needs, strikes }: Scenario, fault: Fault, point: Point): boolean {
+  if ((needs?.replicated === true) !== (fault.needsStandby === true)) return false
+  if (fault.needsRedis === true && needs?.redis !== true) return false
+  return strikes?.(fault, point) ?? true
 }
-
-/**
- * The statements that a payment has only with a webhook endpoint: its deliveries, and their jobs, which
- * are inserted behind that of the operation. When an attempt is made depends on timing.
- */
-const OF_DELIVERIES = /\/insert-webhook_deliveries\/|api\/add-jobs\/.*#2\/|worker\/add-jobs\//
-
-/**
- * At the providers every fault; at the statements that move a payment on, those that are basic. The
- * first provider of a payment that has to move has a fault already.
- */
-function isFitForRouted(scenario: string, fault: string, point: Point): boolean {
-  if (point.peer === 'provider') return scenario === ROUTED[0] || isAtSecond(point)
-  return BASIC_FAULTS.includes(fault) && isCommitBoundary(point)
-}
-
-function isRouted(scenario: string): boolean {
-  return (ROUTED as readonly string[]).includes(scenario)
-}
-
-function isCopied(scenario: string): boolean {
-  return (COPIED as readonly string[]).includes(scenario)
-}
-
-/**
- * Every transaction of a batch has its first statement and its commit. The second one is that of a batch;
- * how many follow depends on timing.
- */
-const SHARED_STATEMENT = /\/(commit-)?(reserve|claim|advance|finish)\/\w+#[12]\//
 
 /** At least one run of each fault, as far as the sample reaches. */
 function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
@@ -150,42 +97,6 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
   const ofEach = [...byFault.values()].flatMap((group) => group.slice(0, 1))
   return [...new Set([...ofEach, ...drawn])].slice(0, SAMPLE_SIZE)
 }
-
-/** Several requests for one payment, or one refund. */
-const OF_ONE_ORDER = ['payment.create.referenced', 'refund.create.referenced'] as const
-
-/**
- * Variants of an operation, with another result. The operation itself is always covered in full.
- */
-export const VARIANTS: readonly string[] = [
-  POOLED,
-  REPLICATED,
-  'payment.create.declined',
-  'payment.create.manual',
-  ...OF_ONE_ORDER,
-  'payment.create.together',
-  'payment.capture.together',
-  ANNOUNCED,
-  ...COPIED,
-  ...ROUTED,
-  'payment.capture.refused',
-  'payment.cancel.expired',
-  'payment.follow.expired',
-]
-
-/** Variants whose provider calls are those of the operation itself. */
-const OF_THE_SAME_CALLS: readonly string[] = [
-  POOLED,
-  REPLICATED,
-  'payment.create.declined',
-  'payment.create.manual',
-  ...OF_ONE_ORDER,
-  'payment.create.together',
-  'payment.capture.together',
-  ANNOUNCED,
-  ...COPIED,
-  ROUTED[1],
-]
 
 /**
  * Plans the runs with each kind of provider except the usual one: every fault at the provider calls
@@ -196,7 +107,7 @@ export function planProviders(
   { quick, seed }: PlanOptions,
 ): Case[] {
   const runs = counted
-    .filter(({ scenario }) => !OF_THE_SAME_CALLS.includes(scenario))
+    .filter(({ scenario }) => scenarioNamed(scenario).variant !== 'same calls')
     .flatMap(({ scenario, points }) =>
       points
         .filter(isAtCall)

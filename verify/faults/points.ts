@@ -40,6 +40,10 @@ const PREPARATION_MESSAGES: readonly string[] = [
   'NoData',
 ]
 
+export function isAtRedis({ peer }: Place): boolean {
+  return peer === 'redis'
+}
+
 /** Whether timing alone decides that a run reaches the point. */
 export function isNondeterministic({ name, message, label }: Point): boolean {
   if (TIMED_STATEMENTS.includes(name)) return isRepeated(label)

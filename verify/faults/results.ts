@@ -36,28 +36,6 @@ export interface Case {
   readonly injections: readonly Injection[]
 }
 
-/** The scenario behind a pooler. */
-export const POOLED = 'payment.create.pooled'
-
-/** The scenario on a primary with a standby. */
-export const REPLICATED = 'payment.create.replicated'
-
-/** The scenarios with copies of answers in Redis. */
-export const COPIED = ['payment.create.copied', 'payment.create.withdrawn'] as const
-
-/** The scenario with a webhook endpoint. */
-export const ANNOUNCED = 'payment.create.announced'
-
-/** The scenarios of a payment that may move to a second provider: it need not, and it has to. */
-export const ROUTED = ['payment.create.routed', 'payment.create.moved'] as const
-
-const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
-
-/** Whether the scenario has several operations in progress at a time. */
-export function isConcurrent(scenario: string): boolean {
-  return CONCURRENT.includes(scenario)
-}
-
 export function labelOf({ scenario, provider, injections }: Case): Label {
   const subject = provider === undefined ? scenario : `${scenario}~${provider}`
   if (injections.length === 0) return subject

@@ -1,4 +1,6 @@
-// Makes the provider of a lane behave as one kind while a run is made.
+// Makes one run: the scenario with its faults, then recovery, then all checks. A run without faults
+// counts points. The run is over when both processes work, every key is terminal or waits for a
+// person, and no job is left. If that takes too long, invariant 7 is broken and the suite goes on.
 import { setTimeout as wait } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
 import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
@@ -6,9 +8,10 @@ import { isDone } from '../simulate/history.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Case, ProviderKind, RunResult, Violation } from './results.ts'
 import {
+  brokenRun,
   checkRecovery,
   emptyResult,
-  isConcurrent,
+  messageOf,
   providerNamed,
   RECOVERY_LIMIT_MS,
   RECOVERY_LIMIT_SECONDS,
@@ -25,30 +28,42 @@ import type { Scenario } from './scenario.ts'
 import { scenarioNamed } from './scenarios.ts'
 import { Merchant, NoFinalAnswerError } from './merchant.ts'
 
-/** Makes the lane's provider behave as that kind while the work runs. */
-async function withProvider<Result>(
-  lane: Lane,
-  kind: ProviderKind,
+/** Lets something act beside the work, until its end. */
+async function during<Result>(
+  act: (over: AbortSignal) => Promise<void>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  // The mode is left alone otherwise: a scenario may have set another one.
-  if (kind.mode !== 'keep') await setMode(lane, kind.mode)
-  for (const fault of kind.ownFaults) {
-    await lane.provider.plantFault({ match: { method: 'POST' }, fault, times: 1 })
-  }
   const over = new AbortController()
-  const forgetting =
-    kind.keysExpireMs === undefined
-      ? Promise.resolve()
-      : forgetAfter(lane, kind.keysExpireMs, over.signal)
+  const acting = act(over.signal)
   // Awaited in `finally`.
-  forgetting.catch(() => {})
+  acting.catch(() => {})
   try {
     return await work()
   } finally {
     over.abort()
-    await forgetting
-    if (kind.mode !== 'keep') await setMode(lane, 'keep')
+    await acting
+  }
+}
+
+/** Makes the lane's provider behave as that kind while the work runs. */
+async function withProvider<Result>(
+  lane: Lane,
+  { mode, ownFaults, keysExpireMs }: ProviderKind,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (const fault of ownFaults) {
+    await lane.provider.plantFault({ match: { method: 'POST' }, fault, times: 1 })
+  }
+  if (keysExpireMs !== undefined) {
+    return await during((over) => forgetAfter(lane, keysExpireMs, over), work)
+  }
+  // The mode is left alone otherwise: a scenario may have set another one.
+  if (mode === 'keep') return await work()
+  await setMode(lane, mode)
+  try {
+    return await work()
+  } finally {
+    await setMode(lane, 'keep')
   }
 }
 
@@ -57,9 +72,8 @@ const KEYS_POLL_MS = 20
 async function forgetAfter(lane: Lane, ms: number, over: AbortSignal): Promise<void> {
   let forgottenAt = performance.now()
   while (!over.aborted) {
-    const last = Math.max(
-      ...lane.processes.map(({ provider }) => provider.requests.at(-1)?.at ?? 0),
-    )
+    const calls = lane.processes.map(({ provider }) => provider.requests.at(-1)?.at ?? 0)
+    const last = Math.max(...calls)
     if (last > forgottenAt && performance.now() - last > ms) {
       forgottenAt = performance.now()
       await setMode(lane, 'forget')
@@ -85,29 +99,24 @@ const CLAIM = {
   note: 'I did not see it',
 } as const
 
-/** Acts as the operator while the work runs. */
+/**
+ * The operator of a run says what the service cannot prove, while the work runs. A refund whose failure
+ * the provider keeps, or whose key it may have forgotten, may still be completed at any time. It stays
+ * unknown until an operator says that it did not happen. This operator always says so and never looks:
+ * the service must.
+ */
 export async function withOperator<Result>(
   lane: Lane,
   tenant: LaneTenant,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const over = new AbortController()
-  const acting = act(lane, tenant, over.signal)
-  try {
-    return await work()
-  } finally {
-    over.abort()
-    await acting
-  }
-}
-
-async function act(lane: Lane, tenant: LaneTenant, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await wait(OPERATOR_POLL_MS, undefined, { signal }).catch(() => {})
-    if (signal.aborted) return
-    // The store may be away; the operator tries again.
-    await denyRefunds(lane, tenant).catch(() => {})
-  }
+  return await during(async (over) => {
+    while (!over.aborted) {
+      // The store may be away; the operator tries again.
+      await denyRefunds(lane, tenant).catch(() => {})
+      await wait(OPERATOR_POLL_MS, undefined, { signal: over }).catch(() => {})
+    }
+  }, work)
 }
 
 async function denyRefunds({ owner: { sql } }: Lane, tenant: LaneTenant): Promise<void> {
@@ -202,7 +211,7 @@ interface RunOptions {
   readonly lane: Lane
   readonly bystander: Bystander
   /** The mutant that the lane runs, if any. */
-  readonly mutant?: string
+  readonly mutant?: string | undefined
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
 }
@@ -242,9 +251,8 @@ export async function runCase(
   const renewed = lane.processes.filter(({ role }) => needsNewConnections(run, role))
   await Promise.all(renewed.map(({ store }) => store.dropPrepared()))
   const kind = providerNamed(run.provider)
-  const stage = { lane, merchant, scenario, id }
   const { violations, misses, returnMs, idleAt } = await withProvider(lane, kind, () =>
-    withOperator(lane, merchant.tenant, () => perform(stage, run)),
+    withOperator(lane, merchant.tenant, () => perform(merchant, scenario, id, run)),
   )
   const { points, pointsInRecovery: recovery, injectedAt, isComplete } = lane.watch
   lane.watch.end()
@@ -270,6 +278,21 @@ export async function runCase(
   return { result, points, recovery }
 }
 
+/** A run that cannot be made at all is a broken one. */
+export async function orBroken(
+  run: Case,
+  mutant: string | undefined,
+  make: () => Promise<Run>,
+): Promise<Run> {
+  const startedAt = performance.now()
+  try {
+    return await make()
+  } catch (error) {
+    const result = brokenRun(run, mutant, messageOf(error), performance.now() - startedAt)
+    return { points: [], recovery: [], result }
+  }
+}
+
 /** @throws Error with the last log lines of the API when the preparation failed. */
 function checkPrepared({ history, lane }: Merchant): void {
   if (history.operations.every((operation) => isDone(operation))) return
@@ -277,52 +300,33 @@ function checkPrepared({ history, lane }: Merchant): void {
   throw new Error(`the preparation ended with ${describeOutcome(history)}. Log of the API:\n${log}`)
 }
 
-interface Stage {
-  readonly lane: Lane
-  readonly merchant: Merchant
-  readonly scenario: Scenario
-  /** The id of what the scenario prepared. */
-  readonly id: string
-}
-
-interface ScenarioRun {
-  readonly violations: readonly Violation[]
-  /** How many faults reached their point but had no effect there. */
-  readonly misses: number
-  readonly returnMs: number | null
-  /** When nothing of the run was open any more. */
-  readonly idleAt: number
-}
-
 /** Runs the scenario with its faults until everything is idle again. */
-async function perform(
-  { lane, merchant, scenario, id }: Stage,
-  { injections }: Case,
-): Promise<ScenarioRun> {
-  const faults = startInjecting(
-    { lane, merchant, isConcurrent: isConcurrent(scenario.name) },
-    injections,
-  )
+async function perform(merchant: Merchant, scenario: Scenario, id: string, { injections }: Case) {
+  const { lane, tenant } = merchant
+  const { isConcurrent = false } = scenario
+  const faults = startInjecting({ lane, merchant, isConcurrent }, injections)
   await scenario.act(merchant, id, injections).catch((error: unknown) => {
     // The checks report which operation has no answer and which invariant that breaks.
     if (!(error instanceof NoFinalAnswerError)) throw error
   })
   const answeredAt = performance.now()
-  const open = await readOpenKeys(lane, merchant.tenant).catch(() => ['not known'])
+  const open = await readOpenKeys(lane, tenant).catch(() => ['not known'])
   await faults.untilWorkDone()
-  const ended = await within(
-    Promise.all([lane.resumeSuspended(), lane.untilTerminated()]),
-    'the shutdown of a process',
-  )
-  const left = await untilRunOver(lane, merchant.tenant, () =>
+  const endings = Promise.all([lane.resumeSuspended(), lane.untilTerminated()])
+  const ended = await within(endings, 'the shutdown of a process')
+  const left = await untilRunOver(lane, tenant, () =>
     lane.watch.injectedAt.length === 0 ? QUIET_BEFORE_FAULT_MS : QUIET_MS,
   )
   const wasIdle = open.length === 0 && (lane.watch.injectedAt.at(-1) ?? 0) <= answeredAt
-  const idleAt = wasIdle ? answeredAt : performance.now()
-  // Some faults are injected only after the last answer.
-  const violations = [...(await faults.untilWorkDone()), ...ended, ...left]
-  const { misses, returnMs } = faults
-  return { violations, misses, returnMs, idleAt }
+  return {
+    /** When nothing of the run was open any more. */
+    idleAt: wasIdle ? answeredAt : performance.now(),
+    // Some faults are injected only after the last answer.
+    violations: [...(await faults.untilWorkDone()), ...ended, ...left],
+    /** How many faults reached their point but had no effect there. */
+    misses: faults.misses,
+    returnMs: faults.returnMs,
+  }
 }
 
 /**
@@ -353,7 +357,7 @@ async function checkEverything(
   const { processes } = lane
   const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
   const found = [...((await scenario.check?.(merchant)) ?? []), ...ends]
-  const evidence = { lines, processes, isConcurrent: isConcurrent(scenario.name) }
+  const evidence = { lines, processes, isConcurrent: scenario.isConcurrent === true }
   for (const one of all) found.push(...(await checkRun(lane, one, bystander, evidence)))
   return found
 }

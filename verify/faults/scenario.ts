@@ -3,6 +3,8 @@ import { AMOUNT_MINOR } from '../../test/operations/amount.ts'
 import type { Injection, Violation } from './results.ts'
 import type { LaneOptions } from './lane-parts.ts'
 import type { Merchant } from './merchant.ts'
+import type { Fault } from './fault.ts'
+import type { Point } from './points.ts'
 
 /** What the lane of a scenario must have. */
 export type LaneNeeds = Pick<
@@ -10,10 +12,22 @@ export type LaneNeeds = Pick<
   'settings' | 'byName' | 'standbys' | 'pooled' | 'replicated' | 'redis' | 'secondProvider'
 >
 
+/** The faults that any run may have: a process dies, or a connection is lost. */
+export const BASIC_FAULTS: readonly string[] = ['SIGKILL', 'reset']
+
 export interface Scenario {
   readonly name: string
   /** By default it makes do with any lane. */
   readonly needs?: LaneNeeds
+  /**
+   * Set for a variant of an operation, with another result; the operation itself is always covered in
+   * full. Says whether its provider calls are those of the operation.
+   */
+  readonly variant?: 'same calls' | 'other calls'
+  /** Whether it has several operations in progress at a time. */
+  readonly isConcurrent?: true
+  /** What strikes it; by default everything does. */
+  readonly strikes?: (fault: Fault, point: Point) => boolean
   /** Creates what the operation works on and returns its id. */
   readonly prepare?: (merchant: Merchant) => Promise<string>
   /** Makes the requests. Scenarios with points of their own read from the injections what to do. */

@@ -13,8 +13,7 @@ import {
 } from './contests.ts'
 import { comparisons, expire, expireHold, releaseHold } from './holds.ts'
 import { copied } from './copies.ts'
-import type { Case, Violation } from './results.ts'
-import { findNamed, POOLED, providerNamed, REPLICATED } from './results.ts'
+import { type Case, findNamed, providerNamed, type Violation } from './results.ts'
 import { eventScenarios, follow, followDispute, followFailedRefund } from './event-scenarios.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
 import { AUTOMATIC, DECLINED, MANUAL, paid, UNCAPTURABLE } from './scenario.ts'
@@ -32,13 +31,34 @@ const refund: Scenario = {
 
 export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
-  { name: POOLED, needs: { pooled: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
-  { name: REPLICATED, needs: { replicated: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
-  { name: 'payment.create.declined', act: (merchant) => merchant.pay(DECLINED) },
-  { name: 'payment.create.manual', act: (merchant) => merchant.pay(MANUAL) },
+  {
+    name: 'payment.create.pooled',
+    needs: { pooled: true },
+    variant: 'same calls',
+    // A pooler hides the process of the server, and waits for a place in a full one.
+    strikes: ({ name, affectsServer }) => affectsServer !== true && name !== 'terminate-backend',
+    act: (merchant) => merchant.pay(AUTOMATIC),
+  },
+  {
+    name: 'payment.create.replicated',
+    needs: { replicated: true },
+    variant: 'same calls',
+    act: (merchant) => merchant.pay(AUTOMATIC),
+  },
+  {
+    name: 'payment.create.declined',
+    variant: 'same calls',
+    act: (merchant) => merchant.pay(DECLINED),
+  },
+  {
+    name: 'payment.create.manual',
+    variant: 'same calls',
+    act: (merchant) => merchant.pay(MANUAL),
+  },
   { name: 'payment.create.refused', act: (merchant) => merchant.pay(UNCAPTURABLE) },
   {
     name: 'payment.capture.refused',
+    variant: 'other calls',
     prepare: paid({ ...UNCAPTURABLE, capture_method: 'manual' }),
     act: (merchant, id) => merchant.capture(id, 1_500),
   },
@@ -114,11 +134,19 @@ async function checkDoneOnce(
   ]
 }
 
+const all = [
+  ...scenarios,
+  ...contests,
+  cancelInVain,
+  ...canceledAtOnce,
+  ...reaperContests,
+  ...comparisons,
+  ...eventScenarios,
+  ...neighbours,
+]
+
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const canceling = [cancelInVain, ...canceledAtOnce]
-  const contesting = [...contests, ...canceling, ...reaperContests, ...comparisons]
-  const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
   return findNamed('scenario', all, name)
 }
 

@@ -13,7 +13,6 @@ import {
   planRuns,
   planStatePairs,
   sample,
-  VARIANTS,
 } from './plan.ts'
 import { neighbours as besideNeighbours } from './neighbours/scenarios.ts'
 import { canceledAtOnce, cancelInVain, reaperContests } from './contests.ts'
@@ -22,6 +21,7 @@ import { planEvents } from './event-orders.ts'
 import type { Mutant } from './mutants/mutants.ts'
 import type { Scenario } from './scenario.ts'
 import type { Suite } from './suite.ts'
+import { scenarioNamed } from './scenarios.ts'
 
 const BACKLOGS = { quick: 'noisy-neighbour', full: 'noisy-neighbour.full' }
 
@@ -218,7 +218,7 @@ export function secondsOf(runs: readonly Case[], counted: readonly CountedScenar
 
 /** Never left out are, at each point of payment.create, the death of a process and a lost connection. */
 function kindOf(run: Case): 'kept' | 'main' | 'basic' | 'variants' | 'others' {
-  if (VARIANTS.includes(run.scenario)) return 'variants'
+  if (scenarioNamed(run.scenario).variant !== undefined) return 'variants'
   if (isOfMainScenario(run)) return hasBasicFault(run) ? 'kept' : 'main'
   return hasBasicFault(run) ? 'basic' : 'others'
 }

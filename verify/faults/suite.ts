@@ -4,20 +4,18 @@ import { readFileSync } from 'node:fs'
 import type { Progress } from '../../bench/progress.ts'
 import type { Case, RunResult } from './results.ts'
 import {
-  brokenRun,
   hasFailed,
   hasPassed,
   IDEMPOTENT,
   isOnlyLate,
   mayBeStalled,
-  messageOf,
   shouldRepeat,
 } from './results.ts'
 import { belongsToRole, durableStates, isPreparation, isRepeated, type Point } from './points.ts'
 import type { Environment } from './environment.ts'
 import { type PreparedLane, prepareLane } from './bystander.ts'
 import { type CountedScenario, isKill, isKilledOnce, needsServer, type Recovery } from './plan.ts'
-import { needsNewConnections, type Run, runCase } from './run-case.ts'
+import { needsNewConnections, orBroken, type Run, runCase } from './run-case.ts'
 import { needsOf } from './scenarios.ts'
 
 /** The columns of the first line of /proc/stat that do not count a part of another column, and `steal`. */
@@ -251,7 +249,7 @@ export class Suite {
     const { signal, progress } = this.#options
     for (let times = 1; ; times += 1) {
       const stolenShare = measureStolenTime()
-      const made = await this.#catchErrors(run, async () => {
+      const made = await orBroken(run, undefined, async () => {
         place.prepared ??= await this.#takeLane(run)
         return await this.#runRepeatedly(place.prepared, run, tries)
       })
@@ -288,7 +286,7 @@ export class Suite {
 
   async #runRepeatedly(prepared: PreparedLane, run: Case, tries: number): Promise<Run> {
     const { signal, progress } = this.#options
-    const attempt = () => this.#catchErrors(run, () => runCase({ ...prepared, signal }, run))
+    const attempt = () => orBroken(run, undefined, () => runCase({ ...prepared, signal }, run))
     const made = await runUntilInTime(
       attempt,
       signal,
@@ -311,19 +309,6 @@ export class Suite {
       if (points.every(({ label }) => label !== first?.point)) return true
     }
     return false
-  }
-
-  async #catchErrors(run: Case, make: () => Promise<Run>): Promise<Run> {
-    const startedAt = performance.now()
-    try {
-      return await make()
-    } catch (error) {
-      return {
-        points: [],
-        recovery: [],
-        result: brokenRun(run, undefined, messageOf(error), performance.now() - startedAt),
-      }
-    }
   }
 
   #report({ case: label, violations, struck, faults }: RunResult): void {

@@ -3,21 +3,33 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Receiver, startReceiver } from '../../test/support/receiver.ts'
 import { setProviders } from '../../src/db/tenants/tenants.ts'
-import { ANNOUNCED, type Case, RECOVERY_LIMIT_MS, ROUTED, type Violation } from './results.ts'
+import { type Case, RECOVERY_LIMIT_MS, type Violation } from './results.ts'
 import { subscribe } from './contests.ts'
 import { idsIn, type Merchant, type Wanted } from './merchant.ts'
 import { redeliverWebhooks } from './lane-jobs.ts'
-import { AUTOMATIC, CREATION, type LaneNeeds, paid, type Scenario } from './scenario.ts'
+import type { LaneNeeds, Scenario } from './scenario.ts'
+import { AUTOMATIC, BASIC_FAULTS, CREATION, paid } from './scenario.ts'
 import { poll } from './poll.ts'
 import { secondProvider } from './second-provider-kind.ts'
+import type { Fault } from './fault.ts'
+import { isCommitBoundary, type Point } from './points.ts'
+import { isAtSecond } from './provider-proxy.ts'
 
 const { name: second = '', paymentMethod = '' } = secondProvider ?? {}
 
 const receivers = new WeakMap<Merchant, Receiver>()
 
+/**
+ * The statements that a payment has only with a webhook endpoint: its deliveries, and their jobs, which
+ * are inserted behind that of the operation. When an attempt is made depends on timing.
+ */
+const OF_DELIVERIES = /\/insert-webhook_deliveries\/|api\/add-jobs\/.*#2\/|worker\/add-jobs\//
+
 export const announced: Scenario = {
-  name: ANNOUNCED,
+  name: 'payment.create.announced',
   needs: { settings: { WEBHOOK_ALLOW_INSECURE: 'true' } },
+  variant: 'same calls',
+  strikes: ({ contests }, { label }) => contests !== true && OF_DELIVERIES.test(label),
   async prepare(merchant) {
     const receiver = await startReceiver()
     receivers.set(merchant, receiver)
@@ -68,9 +80,29 @@ const PAYMENT = {
   payment_methods: { stripe, [second]: paymentMethod },
 }
 
+/** At the providers every fault; at the statements that move a payment on, those that are basic. */
+const isAtMove = ({ name }: Fault, point: Point) =>
+  BASIC_FAULTS.includes(name) && isCommitBoundary(point)
+
 export const routed: readonly Scenario[] = [
-  { name: ROUTED[0], needs, prepare: useBoth, act: (merchant) => merchant.pay(PAYMENT) },
-  { name: ROUTED[1], needs, prepare: useBoth, act: move },
+  {
+    name: 'payment.create.routed',
+    needs,
+    variant: 'other calls',
+    strikes: (fault, point) => point.peer === 'provider' || isAtMove(fault, point),
+    prepare: useBoth,
+    act: (merchant) => merchant.pay(PAYMENT),
+  },
+  {
+    name: 'payment.create.moved',
+    needs,
+    variant: 'same calls',
+    // Its first provider has a fault already.
+    strikes: (fault, point) =>
+      point.peer === 'provider' ? isAtSecond(point) : isAtMove(fault, point),
+    prepare: useBoth,
+    act: move,
+  },
 ]
 
 async function useBoth({ lane, tenant }: Merchant): Promise<string> {
@@ -97,6 +129,7 @@ const RETURNED = 1_000
 
 export const payReferenced: Scenario = {
   name: 'payment.create.referenced',
+  variant: 'same calls',
   act: (merchant) =>
     tryUnderNewKeys(merchant, {
       kind: 'payment.create',
@@ -107,6 +140,7 @@ export const payReferenced: Scenario = {
 
 export const refundReferenced: Scenario = {
   name: 'refund.create.referenced',
+  variant: 'same calls',
   prepare: paid(AUTOMATIC),
   act: (merchant, paymentId) =>
     tryUnderNewKeys(merchant, {

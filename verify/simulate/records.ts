@@ -3,7 +3,8 @@
 import { unwrap } from '../../client/errors.ts'
 import type { Client, Payment, Refund } from '../../client/index.ts'
 import type { components } from '../../client/schema.ts'
-import { RUN_FIELD, type History } from './history.ts'
+import { inParallel } from './in-parallel.ts'
+import { type History, RUN_FIELD } from './history.ts'
 import type { Executed, Provider } from './faults.ts'
 
 export type LedgerTransaction = components['schemas']['LedgerTransaction']
@@ -84,17 +85,14 @@ async function listRefunds(
       content.kind === 'refund.create' ? [content.paymentId] : [],
     ),
   )
-  const queue = payments
-    .filter(({ id, amount_refunded: refunded }) => refunded > 0 || refundedIds.has(id))
-    .values()
+  const refunded = payments.filter(
+    ({ id, amount_refunded: amount }) => amount > 0 || refundedIds.has(id),
+  )
   const refunds: Refund[] = []
-  const read = async () => {
-    for (const { id } of queue) {
-      const params = { path: { id }, query: { limit: PAGE_SIZE } }
-      refunds.push(...unwrap(await client.GET('/v1/payments/{id}/refunds', { params })).data)
-    }
-  }
-  await Promise.all(Array.from({ length: READERS }, read))
+  await inParallel(refunded, READERS, async ({ id }) => {
+    const params = { path: { id }, query: { limit: PAGE_SIZE } }
+    refunds.push(...unwrap(await client.GET('/v1/payments/{id}/refunds', { params })).data)
+  })
   return refunds
 }
 

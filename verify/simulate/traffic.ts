@@ -1,19 +1,18 @@
 // Executes the plans concurrently, each from its payment to its last refund. Operations that have
 // no final answer when their client stops polling are left to `awaitFinalAnswers`.
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  isFinal,
-  LABEL_FIELD,
-  RUN_FIELD,
-  type Answer,
-  type History,
-  type Operation,
-  type PaymentBody,
-  type RefusedRequest,
-  type RequestContent,
+import type {
+  Answer,
+  History,
+  Operation,
+  PaymentBody,
+  RefusedRequest,
+  RequestContent,
 } from './history.ts'
-import type { Plan, Resending, Patience, Step } from './plans.ts'
+import { isFinal, LABEL_FIELD, RUN_FIELD } from './history.ts'
+import type { Patience, Plan, Resending, Step } from './plans.ts'
 import type { Sender } from './sender.ts'
+import { inParallel } from './in-parallel.ts'
 
 interface TrafficOptions {
   readonly plans: readonly Plan[]
@@ -34,19 +33,13 @@ const POLL_EACH_MS = 250
 
 export async function runTraffic(options: TrafficOptions): Promise<void> {
   const { plans, concurrency, signal } = options
-  const queue = plans.values()
-  const counts = { begun: 0, over: 0 }
-  const work = async () => {
-    for (const plan of queue) {
-      if (signal.aborted) return
-      counts.begun += 1
-      await options.begun(counts.begun)
-      await runPlan(options, plan)
-      counts.over += 1
-      options.progressed(counts.over)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, plans.length) }, work))
+  let over = 0
+  await inParallel(plans, concurrency, async (plan, index) => {
+    if (signal.aborted) return
+    await options.begun(index + 1)
+    await runPlan(options, plan)
+    options.progressed((over += 1))
+  })
 }
 
 async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
@@ -245,17 +238,12 @@ export function findPending({ operations }: History): Operation[] {
 
 export async function awaitFinalAnswers(options: AwaitOptions): Promise<void> {
   const { history, concurrency, seconds, signal } = options
-  const queue = findPending(history).values()
   const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)])
   let handled = 0
-  const work = async () => {
-    for (const operation of queue) {
-      await resolveOne(options, operation, limit)
-      handled += 1
-      options.progressed?.(handled)
-    }
-  }
-  await Promise.all(Array.from({ length: concurrency }, work))
+  await inParallel(findPending(history), concurrency, async (operation) => {
+    await resolveOne(options, operation, limit)
+    options.progressed?.((handled += 1))
+  })
 }
 
 async function resolveOne(

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import type { Progress } from '../../../bench/progress.ts'
 import { openStore } from '../../../src/db/connection/client.ts'
-import { Bystander } from '../../../verify/faults/bystander.ts'
+import { createBystander, type Bystander } from '../../../verify/faults/bystander.ts'
 import { readLabel, hasPassed } from '../../../verify/faults/results.ts'
 import { OccupiedConnections, untilRefused } from '../../../verify/faults/shortage.ts'
 import { Environment } from '../../../verify/faults/environment.ts'
@@ -24,7 +24,7 @@ let bystander: Bystander
 beforeAll(async () => {
   environment = await Environment.create(faultPrograms())
   lane = await environment.startLane({}, true)
-  bystander = await Bystander.create(lane, signal)
+  bystander = await createBystander(lane, signal)
 })
 
 afterAll(() => environment.remove())

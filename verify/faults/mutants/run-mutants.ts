@@ -1,17 +1,17 @@
-// The verdict on a mutant, as report.json contains it.
+// Runs the mutants and judges them: each must break the invariant that it names, in a run that the
+// product itself passes. What breaks there proves nothing about a mutant.
 import type { Case, Label, RunResult } from '../results.ts'
-import { brokenRun, hasFailed, hasPassed, messageOf, readLabel } from '../results.ts'
-import { Bystander } from '../bystander.ts'
+import { hasFailed, hasPassed, readLabel } from '../results.ts'
+import { type PreparedLane, prepareLane } from '../bystander.ts'
 import { faultNamed } from '../faults.ts'
 import type { Environment } from '../environment.ts'
-import type { Lane } from '../lane.ts'
 import type { Role } from '../points.ts'
 import type { Changes } from '../programs.ts'
-import { runCase } from '../run-case.ts'
-import type { LaneNeeds } from '../scenario.ts'
+import { orBroken, runCase } from '../run-case.ts'
 import { needsOf } from '../scenarios.ts'
 import { runUntilInjected, runUntilInTime } from '../suite.ts'
 import type { Progress } from '../../../bench/progress.ts'
+import { inParallel } from '../../simulate/in-parallel.ts'
 import { type Mutant, readPatched } from './mutants.ts'
 
 export interface MutantVerdict {
@@ -87,103 +87,54 @@ interface Subject extends Pick<Mutant, 'settings' | 'schema'> {
   readonly mutant?: string
 }
 
-interface RunContext {
-  readonly environment: Environment
-  readonly signal: AbortSignal
-}
-
-/** @param isEnough whether no further run is needed after this one. */
+/**
+ * Makes runs of a mutant, or of the product as its control, in lanes that are removed afterwards.
+ *
+ * @param isEnough whether no further run is needed after this one.
+ */
 async function makeRuns(
-  context: RunContext,
-  subject: Subject,
+  { environment, signal }: MutantsOptions,
+  { mutant, changes, schema, settings: own }: Subject,
   labels: readonly Label[],
   isEnough: (result: RunResult) => boolean = () => false,
 ): Promise<RunResult[]> {
   const results: RunResult[] = []
   // What a mutant is caught by may be a limit of time; the product may exceed one by chance.
-  const repeat = subject.mutant === undefined ? runUntilInTime : runUntilInjected
-  let place: (MutantLane & { readonly kind: string }) | undefined
+  const repeat = mutant === undefined ? runUntilInTime : runUntilInjected
   // A successor that has to load first comes too late for a zombie.
   const standbys = labels.flatMap((label) => rolesKilledBy(readLabel(label)))
+  let place: (PreparedLane & { readonly kind: string }) | undefined
+  const leave = async () => {
+    await place?.lane.remove()
+    place = undefined
+  }
   const make = async (run: Case) => {
     const needs = needsOf(run)
     const kind = JSON.stringify(needs)
-    if (place !== undefined && place.kind !== kind) {
-      await place.lane.remove()
-      place = undefined
-    }
-    place ??= { kind, ...(await startLane(context, subject, { standbys, ...needs })) }
-    return await makeRun(context, subject, place, run)
+    if (place?.kind !== kind) await leave()
+    const settings = { ...needs.settings, ...own }
+    const options = { ...(changes && { changes }), standbys, ...needs, settings }
+    place ??= { kind, ...(await prepareLane({ environment, signal, schema }, options)) }
+    return await runCase({ ...place, signal, mutant }, run)
   }
   try {
-    for (const label of labels) {
-      if (context.signal.aborted) break
-      const { result } = await repeat(
-        async () => ({ result: await catchErrors(readLabel(label), subject, make) }),
-        context.signal,
-      )
+    for (const run of labels.map(readLabel)) {
+      if (signal.aborted) break
+      const { result } = await repeat(() => orBroken(run, mutant, () => make(run)), signal)
       results.push(result)
       if (isEnough(result)) break
-      if (!hasFailed(result)) continue
       // A failed run may leave anything behind, so the next one gets a new lane.
-      await place?.lane.remove()
-      place = undefined
+      if (hasFailed(result)) await leave()
     }
     return results
   } finally {
-    await place?.lane.remove()
-  }
-}
-
-/** A mutant may be too broken to make a run at all. */
-async function catchErrors(
-  run: Case,
-  { mutant }: Subject,
-  make: (run: Case) => Promise<RunResult>,
-): Promise<RunResult> {
-  const startedAt = performance.now()
-  try {
-    return await make(run)
-  } catch (error) {
-    return brokenRun(run, mutant, messageOf(error), performance.now() - startedAt)
+    await leave()
   }
 }
 
 function rolesKilledBy({ injections }: Case): Role[] {
   const deadly = injections.filter(({ fault }) => faultNamed(fault).kills === true)
   return deadly.map(({ point }) => (point.startsWith('api/') ? 'api' : 'worker'))
-}
-
-interface MutantLane {
-  readonly lane: Lane
-  readonly bystander: Bystander
-}
-
-async function startLane(
-  { environment, signal }: RunContext,
-  { changes, settings: own, schema = [] }: Subject,
-  needs: LaneNeeds,
-): Promise<MutantLane> {
-  const settings = { ...needs.settings, ...own }
-  const lane = await environment.startLane({ ...(changes && { changes }), ...needs, settings })
-  try {
-    for (const statement of schema) await lane.owner.sql.unsafe(statement)
-    return { lane, bystander: await Bystander.create(lane, signal) }
-  } catch (error) {
-    await lane.remove()
-    throw error
-  }
-}
-
-async function makeRun(
-  { signal }: RunContext,
-  { mutant }: Subject,
-  place: MutantLane,
-  run: Case,
-): Promise<RunResult> {
-  const named = mutant === undefined ? {} : { mutant }
-  const { result } = await runCase({ ...place, signal, ...named }, run)
-  return result
 }
 
 const TRIES = 4
@@ -218,6 +169,9 @@ interface MutantsOutcome {
 }
 
 /**
+ * Runs the mutants, several at a time, until one of the runs that must reveal each has done so. The
+ * product itself makes the same runs with the same settings, as a control.
+ *
  * @param made runs of the product with its usual settings, which serve as controls.
  */
 export async function runMutants(
@@ -225,54 +179,36 @@ export async function runMutants(
   mutants: readonly Mutant[],
   made: readonly RunResult[] = [],
 ): Promise<MutantsOutcome> {
-  const controls = new Map<string, readonly RunResult[]>()
-  const runs = new Map<Mutant, readonly RunResult[]>()
-  const withRowSecurity = new Map<Mutant, readonly RunResult[]>()
-  const groups = Map.groupBy(mutants, settingsOf)
-  await runAll(options, [
-    ...[...groups].map(([name, group]) => async () => {
-      controls.set(name, await runControl(options, group, made))
-    }),
-    ...mutants.map((mutant) => async () => {
-      runs.set(mutant, await runMutant(options, mutant))
-    }),
+  const { lanes, progress, signal } = options
+  const isolated = (mutant: Mutant) => `${mutant.name}, with row-level security`
+  // Mutants with the same settings share a control.
+  const control = ({ settings = {} }: Mutant) => `control ${JSON.stringify(settings)}`
+  const tasks: (readonly [string, () => Promise<RunResult[]>])[] = [
+    ...[...Map.groupBy(mutants, control)].map(
+      ([name, group]) => [name, () => runControl(options, group, made)] as const,
+    ),
+    ...mutants.map((mutant) => [mutant.name, () => runMutant(options, mutant)] as const),
     ...mutants
       .filter(({ dropsTenant }) => dropsTenant)
-      .map((mutant) => async () => {
-        withRowSecurity.set(
-          mutant,
-          await makeRuns(options, await subjectOf(mutant), mutant.shownBy),
-        )
+      .map((mutant) => {
+        const make = async () => makeRuns(options, await subjectOf(mutant), mutant.shownBy)
+        return [isolated(mutant), make] as const
       }),
-  ])
-  const verdicts = mutants.flatMap((mutant) => {
-    const [own, control] = [runs.get(mutant), controls.get(settingsOf(mutant))]
-    if (own === undefined || control === undefined) return []
-    return judgeMutant(mutant, own, control, withRowSecurity.get(mutant))
+  ]
+  const runs = new Map<string, readonly RunResult[]>()
+  const progressed = progress.begin('Mutants', tasks.length)
+  await inParallel(tasks, lanes, async ([name, make]) => {
+    if (signal.aborted) return
+    runs.set(name, await make())
+    progressed(runs.size)
   })
-  return { verdicts, controls: [...controls.values()].flat().filter((run) => !made.includes(run)) }
-}
-
-/** Mutants with the same settings share a control. */
-function settingsOf({ settings = {} }: Mutant): string {
-  return JSON.stringify(settings)
-}
-
-async function runAll(
-  { lanes, progress, signal }: MutantsOptions,
-  tasks: readonly (() => Promise<void>)[],
-): Promise<void> {
-  const made = progress.begin('Mutants', tasks.length)
-  let count = 0
-  const queue = tasks.values()
-  const work = async () => {
-    for (const task of queue) {
-      if (signal.aborted) return
-      await task()
-      made((count += 1))
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, work))
+  const verdicts = mutants.flatMap((mutant) => {
+    const [own, controls] = [runs.get(mutant.name), runs.get(control(mutant))]
+    if (own === undefined || controls === undefined) return []
+    return judgeMutant(mutant, own, controls, runs.get(isolated(mutant)))
+  })
+  const controls = [...new Set(mutants.map(control))].flatMap((name) => runs.get(name) ?? [])
+  return { verdicts, controls: controls.filter((run) => !made.includes(run)) }
 }
 
 /** Runs the product in the runs that reveal the mutants, each of them once. */

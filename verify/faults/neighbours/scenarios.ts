@@ -12,6 +12,7 @@ import { Merchant } from '../merchant.ts'
 import { poll } from '../poll.ts'
 import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from '../results.ts'
 import { type LaneNeeds, MANUAL, type Scenario } from '../scenario.ts'
+import { inParallel } from '../../simulate/in-parallel.ts'
 import { GUESSES_A_WINDOW, guessKeys, WINDOW_SECONDS } from './key-guessing.ts'
 import { BACKLOG_EVENT, NEIGHBOUR, payBeside, receivedBy, subscribe } from './measure.ts'
 
@@ -120,16 +121,12 @@ const CLIENTS = 16
 async function acceptBacklog(merchant: Merchant, count: number): Promise<void> {
   const { sender, signal } = merchant
   const beginOne = () => merchant.begin({ kind: 'payment.create', body: MANUAL })
-  const queue = Array.from({ length: count }, beginOne).values()
-  const work = async () => {
-    for (const operation of queue) {
-      const { content, key } = operation
-      const options = { patience: 'respond_async', signal } as const
-      keepAnswer(operation, await sender.send(content, key, options))
-      if (operation.pending?.status !== 202) throw new Error('a payment was not accepted')
-    }
-  }
-  await Promise.all(Array.from({ length: CLIENTS }, work))
+  await inParallel(Array.from({ length: count }, beginOne), CLIENTS, async (operation) => {
+    const { content, key } = operation
+    const options = { patience: 'respond_async', signal } as const
+    keepAnswer(operation, await sender.send(content, key, options))
+    if (operation.pending?.status !== 202) throw new Error('a payment was not accepted')
+  })
 }
 
 /** Waits while the backlog becomes shorter, with a provider that is fast again, and asks for all answers. */
