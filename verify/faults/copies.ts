@@ -50,7 +50,7 @@ export const copied: readonly Scenario[] = [
 ]
 
 async function untilRedisIsUsed({ lane, signal }: Merchant): Promise<string> {
-  await poll(Infinity, () => lane.process('api').redis?.hasProbed === true, { signal })
+  await poll(Infinity, () => lane.process('api').redis?.hasProbed() === true, { signal })
   return ''
 }
 
@@ -92,7 +92,7 @@ async function withdraw(merchant: Merchant): Promise<void> {
 
 /** How many copies the API has asked Redis for. */
 function countReads({ lane }: Merchant): number {
-  return lane.process('api').redis?.reads ?? 0
+  return lane.process('api').redis?.countReads() ?? 0
 }
 
 function theOnly({ history: { operations } }: Merchant): Operation {

@@ -4,14 +4,14 @@ import { execFile } from 'node:child_process'
 import { chown, mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { findServerAccount } from '../../dev/embedded-postgres/postgres-account.ts'
 import type { ReplicatedPostgres } from '../../test/support/replicated-postgres.ts'
 import { withStore } from '../../dev/embedded-postgres/with-store.ts'
 import type { Store } from '../../src/db/connection/client.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
+import { listen } from './links.ts'
 
 const execute = promisify(execFile)
 
@@ -244,60 +244,42 @@ export async function readMoves({ sql }: Store, tenantId: string): Promise<Move[
   return [...Map.groupBy(rows, ({ id }) => id).values()]
 }
 
-export class ApiRelay {
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-  #port: number | undefined
-
-  private constructor() {
-    this.#server = createServer((client) => this.#serve(client))
-  }
-
-  static async open(): Promise<ApiRelay> {
-    const relay = new ApiRelay()
-    relay.#server.listen(0, '127.0.0.1')
-    await once(relay.#server, 'listening')
-    return relay
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  /** @param port undefined: no API serves. */
-  passTo(port: number | undefined): void {
-    this.#port = port
-  }
-
-  /** Closes every connection, on both sides. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
-  async close(): Promise<void> {
-    this.cut()
-    this.#server.close()
-    await once(this.#server, 'close')
-  }
-
-  #serve(client: Socket): void {
-    if (this.#port === undefined) {
-      client.destroy()
-      return
-    }
-    const server = connect(this.#port, '127.0.0.1')
+/**
+ * The fixed address of a lane for its clients. It forwards connections to the current API process, as a
+ * load balancer does, and closes them while there is none.
+ */
+export async function openApiRelay() {
+  const sockets = new Set<Socket>()
+  let port: number | undefined
+  const server = createServer((client) => {
+    if (port === undefined) return void client.destroy()
+    const api = connect(port, '127.0.0.1')
     for (const [socket, other] of [
-      [client, server],
-      [server, client],
+      [client, api],
+      [api, client],
     ] as const) {
-      this.#sockets.add(socket)
+      sockets.add(socket)
       socket.setNoDelay().on('error', () => {})
       socket.on('data', (chunk) => other.write(chunk))
       socket.on('end', () => other.end())
       socket.on('close', () => {
-        this.#sockets.delete(socket)
+        sockets.delete(socket)
         other.destroy()
       })
     }
+  })
+  /** Closes every connection, on both sides. */
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    url: `http://127.0.0.1:${await listen(server)}`,
+    /** @param to undefined: no API serves. */
+    passTo: (to: number | undefined) => void (port = to),
+    cut,
+    close(): void {
+      cut()
+      server.close()
+    },
   }
 }

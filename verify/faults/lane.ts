@@ -9,16 +9,16 @@ import { type Executed, type Provider, providerAt } from '../simulate/faults.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { type NameServer, startNameServer } from '../../test/support/name-server.ts'
-import { type PgBouncer, startPgBouncer } from '../../test/support/pgbouncer.ts'
+import { startPgBouncer } from '../../test/support/pgbouncer.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import type { LaneOptions } from './lane-parts.ts'
-import { ApiRelay, makeDatabase, needPages, SHORT_LIMITS, watchMoves } from './lane-parts.ts'
+import { makeDatabase, needPages, openApiRelay, SHORT_LIMITS, watchMoves } from './lane-parts.ts'
 import { LaneRedis } from './lane-redis.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { SecondProvider } from './second-provider.ts'
 import { secondProvider } from './second-provider-kind.ts'
-import { ServiceProcess, type StandIn, startStandIn } from './service-process.ts'
+import { ServiceProcess, startStandIn } from './service-process.ts'
 import { Watch } from './watch.ts'
 
 const IDLE_MS = 2_500
@@ -44,16 +44,43 @@ function cacheIn({ programs }: LaneOptions): string {
   return join(programs, 'compiled')
 }
 
-interface Parts {
-  readonly databaseUrl: string
-  readonly standIn: StandIn
-  readonly settings: Readonly<Record<string, string>>
-  readonly secrets: readonly string[]
-  readonly names: NameServer | undefined
-  readonly relay: ApiRelay
-  readonly pooler: PgBouncer | undefined
-  readonly redis: LaneRedis | undefined
-  readonly second: SecondProvider | undefined
+type Parts = Awaited<ReturnType<typeof startParts>>
+
+async function startParts(options: LaneOptions) {
+  const databaseUrl = await makeDatabase(options)
+  if (options.template === undefined) await migrateDatabase(databaseUrl)
+  const folder = join(options.folder, options.name)
+  await mkdir(folder, { recursive: true })
+  const secret = () => randomBytes(16).toString('hex')
+  const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`, secret()] as const
+  const names = options.byName === true ? await startNameServer() : undefined
+  names?.set(PROVIDER_NAME, ['127.0.0.1'], SHORT_TTL_SECONDS)
+  const settings = {
+    ...SHORT_LIMITS,
+    DATA_DIR: folder,
+    STRIPE_SECRET_KEY: secrets[0],
+    STRIPE_WEBHOOK_SECRET: secrets[1],
+    ENCRYPTION_KEYS: `lane:${randomBytes(32).toString('base64')}`,
+    ...(names && { DNS_SERVERS: names.address }),
+    ...(options.secondProvider === true && secondProvider?.settings(secrets[2])),
+    ...options.settings,
+  }
+  const cached = { NODE_COMPILE_CACHE: cacheIn(options) }
+  const ofStandIn = { ...settings, ...cached, MOCK_PROVIDER_PORT: '0' }
+  return {
+    databaseUrl,
+    standIn: await startStandIn(programIn(options.programs, 'mock-provider'), ofStandIn),
+    settings,
+    secrets,
+    names,
+    relay: await openApiRelay(),
+    pooler: options.pooled === true ? await startPgBouncer(databaseUrl, POOLER) : undefined,
+    redis: options.redis === true ? await LaneRedis.start(folder) : undefined,
+    second:
+      options.secondProvider === true && secondProvider !== undefined
+        ? await SecondProvider.start(secondProvider, options.programs, cached)
+        : undefined,
+  }
 }
 
 export interface LaneTenant {
@@ -115,44 +142,7 @@ export class Lane {
   }
 
   static async start(options: LaneOptions): Promise<Lane> {
-    const databaseUrl = await makeDatabase(options)
-    if (options.template === undefined) await migrateDatabase(databaseUrl)
-    const folder = join(options.folder, options.name)
-    await mkdir(folder, { recursive: true })
-    const secret = () => randomBytes(16).toString('hex')
-    const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`, secret()] as const
-    const names = options.byName === true ? await startNameServer() : undefined
-    names?.set(PROVIDER_NAME, ['127.0.0.1'], SHORT_TTL_SECONDS)
-    const settings = {
-      ...SHORT_LIMITS,
-      DATA_DIR: folder,
-      STRIPE_SECRET_KEY: secrets[0],
-      STRIPE_WEBHOOK_SECRET: secrets[1],
-      ENCRYPTION_KEYS: `lane:${randomBytes(32).toString('base64')}`,
-      ...(names && { DNS_SERVERS: names.address }),
-      ...(options.secondProvider === true && secondProvider?.settings(secrets[2])),
-      ...options.settings,
-    }
-    const cached = { NODE_COMPILE_CACHE: cacheIn(options) }
-    const standIn = await startStandIn(programIn(options.programs, 'mock-provider'), {
-      ...settings,
-      ...cached,
-      MOCK_PROVIDER_PORT: '0',
-    })
-    const lane = new Lane(options, {
-      databaseUrl,
-      standIn,
-      settings,
-      secrets,
-      names,
-      relay: await ApiRelay.open(),
-      pooler: options.pooled === true ? await startPgBouncer(databaseUrl, POOLER) : undefined,
-      redis: options.redis === true ? await LaneRedis.start(folder) : undefined,
-      second:
-        options.secondProvider === true && secondProvider !== undefined
-          ? await SecondProvider.start(secondProvider, options.programs, cached)
-          : undefined,
-    })
+    const lane = new Lane(options, await startParts(options))
     try {
       await lane.#begin()
     } catch (error) {
@@ -364,14 +354,9 @@ export class Lane {
       next.status === 'fulfilled' ? [next.value] : [],
     )
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
-    const others = [
-      this.#parts.relay.close(),
-      this.#parts.names?.stop(),
-      this.#parts.pooler?.stop(),
-      this.#parts.redis?.stop(),
-      this.#parts.second?.stop(),
-      this.owner.close(),
-    ]
-    await Promise.all([this.#parts.standIn.stop(), ...others])
+    const { relay, names, pooler, redis, second, standIn } = this.#parts
+    relay.close()
+    const others = [names, pooler, redis, second, standIn].map((part) => part?.stop())
+    await Promise.all([...others, this.owner.close()])
   }
 }

@@ -1,20 +1,23 @@
 // A proxy between one process under test and its providers: the Stripe stand-in and, by the paths of its
-// API, that of the second one. It calls the watch before a request is passed on (nothing is executed), before its answer is (all of it is executed), and
-// half-way through the answer's body.
+// API, that of the second one. It calls the watch before a request is passed on (nothing is executed), before
+// its answer is (all of it is executed), and half-way through the answer's body.
 import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Agent, createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { providerAt } from '../simulate/faults.ts'
 import type { Place, Role } from './points.ts'
 import { type RequestPatterns, secondProvider } from './second-provider-kind.ts'
 import type { Action, Watch } from './watch.ts'
+import { listen } from './links.ts'
 
 /** Shorter than the timeout of a call, also on top of the time that the call takes. */
 const GATHERING_LIMIT_MS = 150
 
+/**
+ * Holds each answer of the provider back until all have come, and passes them on together. The operations
+ * then go on at the same moment, and share transactions.
+ */
 export class Gathering {
   readonly #size: number
   #waiting: (() => void)[] = []
@@ -80,162 +83,123 @@ export interface ForwardedRequest {
   readonly key?: string
 }
 
-export class ProviderProxy {
-  readonly #role: Role
-  readonly #watch: Watch
-  readonly #targets: ProviderUrls
-  readonly #server: Server
-  readonly #agent = new Agent({ keepAlive: true })
-  readonly #stalled = new Set<ServerResponse>()
-  readonly #deferred: (() => void)[] = []
-  #gathering: Gathering | undefined
-  /** How many requests the provider has not answered yet. */
-  #forwarding = 0
-  /** All requests that reached the provider so far. */
-  readonly requests: ForwardedRequest[] = []
+export type ProviderProxy = Awaited<ReturnType<typeof openProviderProxy>>
 
-  private constructor(role: Role, targets: ProviderUrls, watch: Watch) {
-    this.#role = role
-    this.#watch = watch
-    this.#targets = targets
-    this.#server = createServer((req, res) => {
-      // A process that is cut off notices by its connection.
-      this.#serve(req, res).catch(() => res.destroy())
-    })
-  }
+export async function openProviderProxy(role: Role, targets: ProviderUrls, watch: Watch) {
+  const requests: ForwardedRequest[] = []
+  const stalled = new Set<ServerResponse>()
+  const deferred: (() => void)[] = []
+  const forward = createForwarder()
+  let gathering: Gathering | undefined
+  const targetOf = ({ name }: Pick<Place, 'name'>) =>
+    new URL((isAtSecond({ name }) ? targets.second : undefined) ?? targets.first)
 
-  static async open(role: Role, targets: ProviderUrls, watch: Watch): Promise<ProviderProxy> {
-    const proxy = new ProviderProxy(role, targets, watch)
-    proxy.#server.listen(0, '127.0.0.1')
-    await once(proxy.#server, 'listening')
-    return proxy
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  /** From now on so many answers are passed on together. */
-  gather(size: number): void {
-    this.#gathering = new Gathering(size)
-  }
-
-  /** Passes on each answer when it comes. */
-  endGathering(): void {
-    this.#gathering?.release()
-    this.#gathering = undefined
-  }
-
-  /** Passes on the deferred requests, whose senders gave up long ago. */
-  async releaseDeferred(): Promise<void> {
-    for (const release of this.#deferred.splice(0)) release()
-    while (this.#forwarding > 0) await wait(POLL_MS)
-  }
-
-  /** Closes the connections without a request: the next one has to find its host again. */
-  dropIdle(): void {
-    this.#server.closeIdleConnections()
-  }
-
-  dropStalled(): void {
-    for (const response of this.#stalled) response.destroy()
-    this.#stalled.clear()
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections()
-    this.#agent.destroy()
-    this.#server.close()
-    if (this.#server.listening) await once(this.#server, 'close')
-  }
-
-  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { method = '', url = '' } = req
     const name = nameRequest(method, url)
     const body = await buffer(req)
-    const place = { role: this.#role, name: `provider-${name}`, peer: 'provider' } as const
-    const requestPlace = {
-      ...place,
-      message: 'request',
-      moment: 'before',
-      direction: 'out',
-    } as const
-    const admission = await this.#admit(res, requestPlace)
+    const place = { role, name: `provider-${name}`, peer: 'provider' } as const
+    const call = { ...place, message: 'request', moment: 'before', direction: 'out' } as const
+    const admission = await admit(res, call)
     if (admission === 'cut') return
     const key = req.headers['idempotency-key']
-    this.requests.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
-    const { answer, bytes } = await this.#forward(
-      this.#targetOf(place),
-      req,
-      body,
-      admission === 'deferred' ? undefined : abortOnClose(res),
-    )
-    await this.#gathering?.arrive()
-    if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', direction: 'in' }))
-      return
+    requests.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
+    const signal = admission === 'deferred' ? undefined : abortOnClose(res)
+    const { answer, bytes } = await forward(targetOf(place), req, body, signal)
+    await gathering?.arrive()
+    const reply = { ...place, message: 'reply', moment: 'before', direction: 'in' } as const
+    if (!apply(watch.reached(reply), res)) return
     // The length stays as it was, so that a process that gets half of the body notices.
     res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
     const half = Math.floor(bytes.length / 2)
     res.write(bytes.subarray(0, half))
-    if (!this.#mayPass(res, { ...place, message: 'body', moment: 'middle', direction: 'in' }))
-      return
+    if (!apply(watch.reached({ ...reply, message: 'body', moment: 'middle' }), res)) return
     res.end(bytes.subarray(half))
   }
 
   /** `deferred`: the request is passed on now, long after it was sent. */
-  async #admit(res: ServerResponse, place: Place): Promise<'passed' | 'deferred' | 'cut'> {
-    const action = this.#watch.reached(place)
+  async function admit(res: ServerResponse, place: Place): Promise<'passed' | 'deferred' | 'cut'> {
+    const action = watch.reached(place)
     if (action.do === 'defer') {
-      await new Promise<void>((resolve) => this.#deferred.push(resolve))
+      await new Promise<void>((resolve) => deferred.push(resolve))
       return 'deferred'
     }
-    if (action.do !== 'misbehave') return this.#apply(action, res) ? 'passed' : 'cut'
+    if (action.do !== 'misbehave') return apply(action, res) ? 'passed' : 'cut'
     const { fault, delayMs = DELAY_MS } = action
-    await providerAt(this.#targetOf(place).origin).plantFault({
-      match: {},
-      fault,
-      times: 1,
-      delay_ms: delayMs,
-    })
+    const rule = { match: {}, fault, times: 1, delay_ms: delayMs }
+    await providerAt(targetOf(place).origin).plantFault(rule)
     return 'passed'
   }
 
-  #mayPass(res: ServerResponse, place: Place): boolean {
-    return this.#apply(this.#watch.reached(place), res)
-  }
-
-  #apply(action: Action, res: ServerResponse): boolean {
+  /** Returns whether the message is passed on. */
+  function apply(action: Action, res: ServerResponse): boolean {
     if (action.do === 'pass') return true
-    if (action.do === 'stall') this.#stalled.add(res)
+    if (action.do === 'stall') stalled.add(res)
     else if (action.do === 'end') res.destroy()
     else if (res.headersSent) res.write('', () => res.socket?.resetAndDestroy())
     else res.socket?.resetAndDestroy()
     return false
   }
 
-  #targetOf(place: Pick<Place, 'name'>): URL {
-    const { first, second = first } = this.#targets
-    return new URL(isAtSecond(place) ? second : first)
+  const server = createServer((req, res) => {
+    // A process that is cut off notices by its connection.
+    serve(req, res).catch(() => res.destroy())
+  })
+  return {
+    url: `http://127.0.0.1:${await listen(server)}`,
+    /** All requests that reached the provider so far. */
+    requests,
+    /** From now on so many answers are passed on together. */
+    gather(size: number): void {
+      gathering = new Gathering(size)
+    },
+    /** Passes on each answer when it comes. */
+    endGathering(): void {
+      gathering?.release()
+      gathering = undefined
+    },
+    /** Passes on the deferred requests, whose senders gave up long ago. */
+    async releaseDeferred(): Promise<void> {
+      for (const release of deferred.splice(0)) release()
+      while (forward.inProgress() > 0) await wait(POLL_MS)
+    },
+    /** Closes the connections without a request: the next one has to find its host again. */
+    dropIdle: () => server.closeIdleConnections(),
+    dropStalled(): void {
+      for (const response of stalled) response.destroy()
+      stalled.clear()
+    },
+    close(): void {
+      server.closeAllConnections()
+      forward.end()
+      server.close()
+    },
   }
+}
 
-  async #forward(
+/** Passes requests on, and counts those that the provider has not answered yet. */
+function createForwarder() {
+  const agent = new Agent({ keepAlive: true })
+  let count = 0
+  const forward = async (
     { hostname, port }: URL,
     req: IncomingMessage,
     body: Buffer,
     signal: AbortSignal | undefined,
-  ) {
+  ) => {
     const { method, url: path, headers } = req
-    this.#forwarding += 1
+    count += 1
     try {
-      const to = { hostname, port, method, path, headers, agent: this.#agent }
-      const own = request(signal === undefined ? to : { ...to, signal })
+      const to = { hostname, port, method, path, headers, agent, ...(signal && { signal }) }
+      const own = request(to)
       own.end(body)
       const [answer] = (await once(own, 'response')) as [IncomingMessage]
       return { answer, bytes: await buffer(answer) }
     } finally {
-      this.#forwarding -= 1
+      count -= 1
     }
   }
+  return Object.assign(forward, { inProgress: () => count, end: () => agent.destroy() })
 }
 
 /** Aborted when the process disconnects, so that the provider notices, too. */

@@ -1,9 +1,9 @@
-// Splits a stream of Redis's protocol, version 3, into whole values: a command of a client, or a reply.
-// See https://redis.io/docs/latest/develop/reference/protocol-spec/
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+// A proxy between one API process and Redis. It splits the streams into commands and replies, and calls
+// the watch before and after each command about a copy of an answer, and before its reply.
+import type { Socket } from 'node:net'
 import type { Place, Role } from './points.ts'
-import type { Action, Watch } from './watch.ts'
+import type { Watch } from './watch.ts'
+import { Link, Links } from './links.ts'
 
 const LINE_END = '\r\n'
 /** Their length, and so many bytes, follow the type. Null has the length -1. */
@@ -11,6 +11,10 @@ const TEXTS = '$=!'
 /** So many values follow each member that is counted. */
 const MEMBERS: Readonly<Record<string, number>> = { '*': 1, '~': 1, '>': 1, '%': 2 }
 
+/**
+ * Splits a stream of Redis's protocol, version 3, into whole values: a command of a client, or a reply.
+ * See https://redis.io/docs/latest/develop/reference/protocol-spec/
+ */
 export class RespReader {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -56,55 +60,25 @@ const VERBS = ['get', 'set']
 /** The process probes Redis at an interval, by a name that ends like this. */
 const PROBE = /probe$/
 
-export class RedisProxy {
-  readonly #server: Server
-  readonly #links = new Set<RedisLink>()
-  #hasProbed = false
-  #reads = 0
+export type RedisProxy = Awaited<ReturnType<typeof openRedisProxy>>
 
-  private constructor(server: Server) {
-    this.#server = server
-  }
-
-  /** @param redisPort the port of Redis on this machine. */
-  static async open(role: Role, redisPort: number, watch: Watch): Promise<RedisProxy> {
-    const server = createServer()
-    const proxy = new RedisProxy(server)
-    server.on('connection', (client: Socket) => {
-      const onProbed = () => void (proxy.#hasProbed = true)
-      const onRead = () => void (proxy.#reads += 1)
-      const link = new RedisLink({ role, client, redisPort, watch, onProbed, onRead })
-      proxy.#links.add(link)
-      client.once('close', () => proxy.#links.delete(link))
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return proxy
-  }
-
-  get url(): string {
-    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  /** Whether the process has heard from Redis: it asks it from then on. */
-  get hasProbed(): boolean {
-    return this.#hasProbed
-  }
-
-  /** How many copies the process has asked for. */
-  get reads(): number {
-    return this.#reads
-  }
-
-  /** Ends the stalled connections, so that a process that waits on one notices. */
-  dropStalled(): void {
-    for (const link of this.#links) if (link.isStalled) link.end()
-  }
-
-  async close(): Promise<void> {
-    for (const link of this.#links) link.end()
-    this.#server.close()
-    if (this.#server.listening) await once(this.#server, 'close')
+/** @param redisPort the port of Redis on this machine. */
+export async function openRedisProxy(role: Role, redisPort: number, watch: Watch) {
+  let hasProbed = false
+  let reads = 0
+  const links = await Links.open((client) => {
+    const onProbed = () => void (hasProbed = true)
+    const onRead = () => void (reads += 1)
+    return new RedisLink({ role, client, redisPort, watch, onProbed, onRead })
+  })
+  return {
+    url: `redis://127.0.0.1:${links.port}`,
+    /** Whether the process has heard from Redis: it asks it from then on. */
+    hasProbed: () => hasProbed,
+    /** How many copies the process has asked for. */
+    countReads: () => reads,
+    dropStalled: () => links.dropStalled(),
+    close: () => links.close(),
   }
 }
 
@@ -118,48 +92,25 @@ interface LinkOptions {
 }
 
 /** One connection. Redis answers in order. */
-class RedisLink {
+class RedisLink extends Link {
   readonly #options: LinkOptions
-  readonly #redis: Socket
   /** What Redis has not answered yet, oldest first; undefined when it is not about a copy. */
   readonly #pending: { readonly name: string | undefined; readonly isProbe: boolean }[] = []
-  #state: 'open' | 'stalled' | 'over' = 'open'
-  /** Values that arrived while the link waits, to be passed on when it goes on. */
-  #buffered: (() => void)[] | undefined
 
   constructor(options: LinkOptions) {
+    super(options.client, options.redisPort)
     this.#options = options
-    const { client, redisPort } = options
-    this.#redis = connect(redisPort, '127.0.0.1')
     const [commands, replies] = [new RespReader(), new RespReader()]
-    for (const socket of [client, this.#redis]) socket.setNoDelay().on('error', () => {})
-    client.on('data', (chunk) => {
-      for (const command of commands.read(chunk)) this.#passOrBuffer(() => this.#send(command))
+    this.client.on('data', (chunk) => {
+      for (const command of commands.read(chunk)) this.passOrBuffer(() => this.#send(command))
     })
-    this.#redis.on('data', (chunk) => {
-      for (const reply of replies.read(chunk)) this.#passOrBuffer(() => this.#answer(reply))
+    this.server.on('data', (chunk) => {
+      for (const reply of replies.read(chunk)) this.passOrBuffer(() => this.#answer(reply))
     })
-    client.on('close', () => this.#redis.end())
-    this.#redis.on('close', () => {
-      if (this.#state === 'open') this.#options.client.destroy()
+    this.client.on('close', () => this.server.end())
+    this.server.on('close', () => {
+      if (this.state === 'open') this.client.destroy()
     })
-  }
-
-  get isStalled(): boolean {
-    return this.#state === 'stalled'
-  }
-
-  end(): void {
-    this.#state = 'over'
-    this.#options.client.destroy()
-    // What the process has sent still arrives.
-    this.#redis.end()
-  }
-
-  #passOrBuffer(pass: () => void): void {
-    if (this.#state !== 'open') return
-    if (this.#buffered === undefined) pass()
-    else this.#buffered.push(pass)
   }
 
   #send(command: Buffer): void {
@@ -168,7 +119,7 @@ class RedisLink {
     const named = VERBS.includes(verb) && !isProbe ? `redis-${verb}` : undefined
     const pass = () => {
       this.#pending.push({ name: named, isProbe })
-      this.#redis.write(command)
+      this.server.write(command)
     }
     if (named === undefined) return pass()
     if (verb === 'get') this.#options.onRead()
@@ -180,11 +131,10 @@ class RedisLink {
   }
 
   #answer(reply: Buffer): void {
-    const { client, onProbed } = this.#options
     const { name, isProbe } = this.#pending.shift() ?? {}
     const pass = () => {
-      client.write(reply)
-      if (isProbe === true) onProbed()
+      this.client.write(reply)
+      if (isProbe === true) this.#options.onProbed()
     }
     if (name === undefined) return pass()
     this.#at({ name, message: 'reply', direction: 'in', moment: 'before' }, pass)
@@ -192,35 +142,21 @@ class RedisLink {
 
   #at(place: Omit<Place, 'role' | 'peer'>, pass: () => void): void {
     const { role, watch } = this.#options
-    this.#apply(watch.reached({ ...place, role, peer: 'redis' }), pass)
-  }
-
-  #apply(action: Action, pass: () => void): void {
+    const action = watch.reached({ ...place, role, peer: 'redis' })
     switch (action.do) {
       case 'pass':
         return pass()
       case 'wait':
-        return void this.#wait(action.until, pass)
+        return void this.wait(action, pass)
       case 'stall':
-        this.#state = 'stalled'
+        this.state = 'stalled'
         return
       case 'reset':
-        this.#options.client.resetAndDestroy()
-        return this.end()
+        return this.reset()
       case 'end':
         return this.end()
       default:
         throw new Error(`a message to Redis cannot be answered with "${action.do}"`)
     }
-  }
-
-  /** Holds back both directions until it is known how to go on. */
-  async #wait(until: Promise<'pass' | 'end'>, pass: () => void): Promise<void> {
-    this.#buffered = []
-    const how = await until.catch(() => 'end')
-    const buffered = [pass, ...this.#buffered]
-    this.#buffered = undefined
-    if (how === 'end') this.end()
-    else for (const next of buffered) this.#passOrBuffer(next)
   }
 }

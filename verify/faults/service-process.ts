@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { startNodeProcess } from '../../dev/stack/node-process.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
-import { ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
-import { RedisProxy } from './redis-proxy.ts'
-import { StoreProxy } from './store-proxy.ts'
+import { openProviderProxy, type ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
+import { openRedisProxy, type RedisProxy } from './redis-proxy.ts'
+import { openStoreProxy, type StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
 import { secondProvider } from './second-provider-kind.ts'
 
@@ -112,10 +112,10 @@ export class ServiceProcess {
 
   static async standBy(options: ServiceOptions): Promise<ServiceProcess> {
     const { role, watch, databaseUrl, providerUrls, redisPort } = options
-    const store = await StoreProxy.open(role, Number(new URL(databaseUrl).port), watch)
-    const provider = await ProviderProxy.open(role, providerUrls, watch)
+    const store = await openStoreProxy(role, Number(new URL(databaseUrl).port), watch)
+    const provider = await openProviderProxy(role, providerUrls, watch)
     const hasRedis = role === 'api' && redisPort !== undefined
-    const redis = hasRedis ? await RedisProxy.open(role, redisPort, watch) : undefined
+    const redis = hasRedis ? await openRedisProxy(role, redisPort, watch) : undefined
     return new ServiceProcess(options, { store, provider, redis })
   }
 
@@ -158,7 +158,9 @@ export class ServiceProcess {
   async remove(): Promise<void> {
     this.signal('SIGKILL')
     await this.ended
-    await Promise.all([this.store.close(), this.provider.close(), this.redis?.close()])
+    this.store.close()
+    this.provider.close()
+    this.redis?.close()
   }
 
   /** How the process ended unexpectedly, returned once; undefined when it has not. */

@@ -1,6 +1,7 @@
 // One connection between a process under test and PostgreSQL. It knows which statement each message
 // belongs to, by the prepared texts and by the order of the answers.
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { Link } from './links.ts'
 import type { Frame } from './frames.ts'
 import {
   errorResponse,
@@ -67,26 +68,19 @@ const BACKEND_KEY = 'K'
 
 const NO_STATEMENT = { name: undefined, isBehind: false, isEnding: false }
 
-export class StoreLink {
-  readonly #role: Role
-  readonly #client: Socket
-  readonly #server: Socket
-  readonly #watch: Watch
-  readonly #onError: (sqlState: string) => void
+export class StoreLink extends Link {
+  readonly #options: LinkOptions
   readonly #texts = new Map<string, string>()
   /** What PostgreSQL has not answered yet, oldest first. */
   #pending: PendingMessage[] = []
   /** The statement whose messages the process sends now. */
   #current: Pick<PendingMessage, 'name' | 'isBehind' | 'isEnding'> = NO_STATEMENT
   #open: OpenTransaction | undefined
-  #state: 'open' | 'refusing' | 'deaf' | 'stalled' | 'over' = 'open'
   #backendPid = 0
   #application = ''
   #isListening = false
   #endsWhenIdle = false
   #transaction = IDLE
-  /** Messages that arrived while the link waits, to be passed on when it goes on. */
-  #buffered: (() => void)[] | undefined
   /**
    * A refusal that waits for earlier answers, with the refused message and all that followed it.
    */
@@ -96,35 +90,22 @@ export class StoreLink {
   /** The state of the transaction that the process gets with a refusal. */
   #refusedState: 'E' | 'I' = IDLE
 
-  constructor({ role, client, serverPort, watch, onError }: LinkOptions) {
-    this.#role = role
-    this.#client = client
-    this.#watch = watch
-    this.#onError = onError
-    this.#server = connect(serverPort, '127.0.0.1')
+  constructor(options: LinkOptions) {
+    super(options.client, options.serverPort)
+    this.#options = options
+    const { client, server } = this
     const [frontend, backend] = [new FrameReader('frontend'), new FrameReader('backend')]
-    for (const socket of [client, this.#server]) socket.setNoDelay().on('error', () => {})
-    client.on('data', (chunk) => this.#relay(frontend.read(chunk), this.#server, this.#fromProcess))
-    this.#server.on('data', (chunk) =>
-      this.#relay(backend.read(chunk), this.#client, this.#fromStore),
-    )
+    client.on('data', (chunk) => this.#relay(frontend.read(chunk), server, this.#fromProcess))
+    server.on('data', (chunk) => this.#relay(backend.read(chunk), client, this.#fromStore))
     client.on('close', () => {
       // What the process sent before it died still arrives.
-      this.#server.end()
-      this.#close()
+      server.end()
+      this.state = 'over'
     })
-    this.#server.on('close', () => {
+    server.on('close', () => {
       // The last messages of the server must still reach the process.
-      if (this.#state !== 'stalled' && this.#state !== 'over') this.#client.destroy()
+      if (this.state !== 'stalled' && this.state !== 'over') client.destroy()
     })
-  }
-
-  onClose(done: () => void): void {
-    this.#client.once('close', done)
-  }
-
-  get isStalled(): boolean {
-    return this.#state === 'stalled'
   }
 
   get #isIdle(): boolean {
@@ -139,9 +120,9 @@ export class StoreLink {
 
   /** The process closes its side, too, so it has noticed the end by then. */
   #endInOrder(): void {
-    this.#client.end()
-    this.#server.end()
-    this.#close()
+    this.client.end()
+    this.server.end()
+    this.state = 'over'
   }
 
   /** Whether statements are prepared on it and the process opens another one when it ends. */
@@ -149,55 +130,21 @@ export class StoreLink {
     return !this.#isListening && !UNPOOLED.test(this.#application)
   }
 
-  /** Ends the connection; what the process has sent still arrives. */
-  end(): void {
-    this.#client.destroy()
-    this.#server.end()
-    this.#close()
-  }
-
-  /** The process must be alive: a socket that has ended cannot be reset. */
-  #reset(): void {
-    this.#client.resetAndDestroy()
-    this.#server.end()
-    this.#close()
-  }
-
-  #close(): void {
-    this.#state = 'over'
-  }
-
   #relay(frames: readonly Frame[], to: Socket, pass: (frame: Frame) => void): void {
     // Messages that arrive together are sent together, unless a fault may come between them.
-    const isTogether = !this.#watch.isCounting
+    const isTogether = !this.#options.watch.isCounting
     if (isTogether) to.cork()
-    for (const frame of frames) this.#passOrBuffer(() => pass(frame))
+    for (const frame of frames) this.passOrBuffer(() => pass(frame))
     if (isTogether) to.uncork()
   }
 
-  #passOrBuffer(pass: () => void): void {
-    if (this.#state === 'stalled' || this.#state === 'over') return
-    if (this.#buffered === undefined) pass()
-    else this.#buffered.push(pass)
-  }
-
-  /** Holds back both directions until it is known how to go on. */
-  async #wait(until: Promise<'pass' | 'end'>, pass: () => void): Promise<void> {
-    this.#buffered = []
-    const how = await until.catch(() => 'end')
-    const buffered = [pass, ...this.#buffered]
-    this.#buffered = undefined
-    if (how === 'end') this.end()
-    else for (const next of buffered) this.#passOrBuffer(next)
-  }
-
   readonly #fromProcess = (frame: Frame): void => {
-    if (this.#state === 'deaf') return
+    if (this.state === 'deaf') return
     if (this.#refusal !== undefined) {
       this.#refusal.frames.push(frame)
       return
     }
-    if (this.#state === 'refusing') {
+    if (this.state === 'refusing') {
       this.#continueRefusing(frame)
       return
     }
@@ -205,20 +152,26 @@ export class StoreLink {
     const name = this.#nameRequest(message, frame)
     if (name === undefined || message === undefined) {
       this.#trackMessage(message)
-      this.#server.write(frame.bytes)
+      this.server.write(frame.bytes)
       return
     }
-    const place = { role: this.#role, name, message, peer: 'store', direction: 'out' } as const
+    const place = {
+      role: this.#options.role,
+      name,
+      message,
+      peer: 'store',
+      direction: 'out',
+    } as const
     const send = () => {
       this.#trackMessage(message)
-      this.#server.write(frame.bytes)
+      this.server.write(frame.bytes)
       this.#apply(this.#reached({ ...place, moment: 'after' }), frame)
     }
     const action = this.#reached({ ...place, moment: 'before' })
-    if (action.do === 'wait') void this.#wait(action.until, send)
+    if (action.do === 'wait') void this.wait(action, send)
     else if (action.do === 'refuse' && this.#pending.length > 0) {
       // PostgreSQL answers in order, so a refusal must wait.
-      this.#server.write(flush())
+      this.server.write(flush())
       this.#refusal = { action, frames: [frame] }
     } else if (this.#apply(action, frame) === 'pass') send()
   }
@@ -228,7 +181,7 @@ export class StoreLink {
    * other messages of a statement behind the first one are no points.
    */
   #reached(place: Place, { isBehind } = this.#current): Action {
-    return isBehind && !isStep(place) ? PASS : this.#watch.reached(place)
+    return isBehind && !isStep(place) ? PASS : this.#options.watch.reached(place)
   }
 
   readonly #fromStore = (frame: Frame): void => {
@@ -238,12 +191,12 @@ export class StoreLink {
       if (message === 'ReadyForQuery') this.#endDiscarding(frame)
       return
     }
-    if (message === 'ErrorResponse') this.#onError(sqlStateOf(frame))
+    if (message === 'ErrorResponse') this.#options.onError(sqlStateOf(frame))
     const [pending] = this.#pending
     const place = message === undefined ? undefined : this.#placeAnswer(message, frame)
     const action = place === undefined ? PASS : this.#reached(place, pending)
     const isPassed = this.#apply(action, frame) === 'pass' || action.do === 'terminate'
-    if (isPassed) this.#client.write(frame.bytes)
+    if (isPassed) this.client.write(frame.bytes)
     if (this.#pending.length === 0) this.#refuseIfDue()
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
   }
@@ -254,7 +207,7 @@ export class StoreLink {
     const [refused, ...others] = frames
     this.#refusal = undefined
     if (refused !== undefined) this.#apply(action, refused)
-    for (const frame of others) this.#passOrBuffer(() => this.#fromProcess(frame))
+    for (const frame of others) this.passOrBuffer(() => this.#fromProcess(frame))
   }
 
   #nameRequest(message: string | undefined, frame: Frame): string | undefined {
@@ -276,7 +229,7 @@ export class StoreLink {
   }
 
   #begin(text: string): void {
-    const known = this.#watch.statements.nameOf(text)
+    const known = this.#options.watch.statements.nameOf(text)
     if (LISTENING.test(text)) this.#isListening = true
     if (BEGINNING.test(text))
       this.#open = WHOLE.test(text) ? undefined : { isOfOperation: false, first: undefined }
@@ -310,7 +263,14 @@ export class StoreLink {
     const { name } = pending
     // A fetch that finds nothing is an ordinary poll.
     if (name === undefined || (name.startsWith('fetch-') && pending.rows === 0)) return undefined
-    return { role: this.#role, name, message, moment: 'before', peer: 'store', direction: 'in' }
+    return {
+      role: this.#options.role,
+      name,
+      message,
+      moment: 'before',
+      peer: 'store',
+      direction: 'in',
+    }
   }
 
   /** After an error PostgreSQL ignores all messages up to the next Sync. */
@@ -324,25 +284,25 @@ export class StoreLink {
       case 'pass':
         return 'pass'
       case 'reset':
-        this.#reset()
+        this.reset()
         return 'cut'
       case 'end':
         this.end()
         return 'cut'
       case 'stall':
-        this.#state = 'stalled'
+        this.state = 'stalled'
         return 'cut'
       case 'terminate':
-        this.#state = 'deaf'
+        this.state = 'deaf'
         action.by(this.#backendPid)
         return 'cut'
       case 'refuse':
-        this.#client.write(errorResponse(action.severity, action.sqlState))
+        this.client.write(errorResponse(action.severity, action.sqlState))
         if (action.severity === 'FATAL') {
           this.#endInOrder()
         } else {
           this.#failAtServer()
-          this.#state = 'refusing'
+          this.state = 'refusing'
           this.#continueRefusing(frame)
         }
         return 'cut'
@@ -360,7 +320,7 @@ export class StoreLink {
   #failAtServer(): void {
     const { isEnding } = this.#current
     this.#refusedState = this.#transaction === IN_TRANSACTION && !isEnding ? FAILED : IDLE
-    this.#server.write(query(isEnding ? 'rollback' : 'refused by the fault suite'))
+    this.server.write(query(isEnding ? 'rollback' : 'refused by the fault suite'))
     this.#isDiscarding = true
     if (isEnding) this.#open = undefined
   }
@@ -373,8 +333,8 @@ export class StoreLink {
   #continueRefusing(frame: Frame): void {
     const message = nameOf('frontend', frame)
     if (message !== 'Sync' && message !== 'Query') return
-    this.#state = 'open'
-    this.#client.write(readyForQuery(this.#refusedState))
+    this.state = 'open'
+    this.client.write(readyForQuery(this.#refusedState))
   }
 }
 

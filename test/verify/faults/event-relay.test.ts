@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import type { Lane } from '../../../verify/faults/lane.ts'
-import { EventRelay } from '../../../verify/faults/event-relay.ts'
+import type { Merchant } from '../../../verify/faults/merchant.ts'
+import { withRelay } from '../../../verify/faults/event-relay.ts'
 
-/** A lane whose Stripe stand-in is gone after so many requests. */
-function laneFor(requests: number): Lane {
+/** A merchant whose Stripe stand-in is gone after so many requests. */
+function merchantFor(requests: number): Merchant {
   let left = requests
   const control = () =>
     left-- > 0 ? Promise.resolve({}) : Promise.reject(new Error('the stand-in is gone'))
-  return { provider: { control } } as unknown as Lane
+  return { lane: { provider: { control } }, history: { run: 'run' } } as unknown as Merchant
 }
 
 const countServers = () =>
@@ -19,9 +19,9 @@ test.each([
   ['goes away later', 1],
 ])('leaves no server open when the stand-in %s', async (_, requests) => {
   const before = countServers()
-  const open = EventRelay.open({ lane: laneFor(requests), run: 'run' })
+  const relayed = withRelay(merchantFor(requests), [], async () => {})
 
-  await expect(open.then((relay) => relay.close())).rejects.toThrow('is gone')
+  await expect(relayed).rejects.toThrow('is gone')
 
   // Node lists a server for a moment after it has closed.
   for (let looks = 0; looks < 200 && countServers() > before; looks += 1) await wait(5)

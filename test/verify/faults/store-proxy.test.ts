@@ -3,7 +3,7 @@ import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { inTransaction, together } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import type { Point } from '../../../verify/faults/points.ts'
-import { StoreProxy } from '../../../verify/faults/store-proxy.ts'
+import { openStoreProxy, type StoreProxy } from '../../../verify/faults/store-proxy.ts'
 import { Watch, type Action } from '../../../verify/faults/watch.ts'
 
 let database: TestDatabase
@@ -25,7 +25,7 @@ beforeEach(async () => {
   watch = new Watch()
   watch.statements.endLearning()
   const url = new URL(database.url)
-  proxy = await StoreProxy.open('api', Number(url.port), watch)
+  proxy = await openStoreProxy('api', Number(url.port), watch)
   url.port = String(proxy.port)
   store = open(url.href)
   await store.sql`select`
@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await store.close()
-  await proxy.close()
+  proxy.close()
   await direct.sql`delete from marks`
 })
 
