@@ -1,18 +1,12 @@
 // Generates requests from openapi.yaml: good ones with one to three random defects, of which each alone
 // makes the request invalid, and good ones with random changes that may or may not be valid.
 import * as fc from 'fast-check'
-import {
-  type Parts,
-  type Defect,
-  type DefectChange,
-  fieldDefects,
-  mutations,
-  type Members,
-} from './defects/fields.ts'
-import { utf8, type Draft, type Header, type Case } from './draft.ts'
-import { isEvent, type Operation, operations } from './operations.ts'
-import { headerText, escapedText } from './values.ts'
 import type { ProblemType } from '../../src/domain/problems/problems.ts'
+import type { Defect, DefectChange, Members, Parts } from './defects/fields.ts'
+import { fieldDefects, mutations } from './defects/fields.ts'
+import { type Case, type Draft, type Header, utf8 } from './draft.ts'
+import { isEvent, type Operation, operations } from './operations.ts'
+import { escapedText, headerText } from './values.ts'
 import { connectionDefects, headerDefects } from './defects/headers.ts'
 import { jsonDefects } from './defects/json.ts'
 import { schemaDefects, stateDefects } from './defects/schema.ts'

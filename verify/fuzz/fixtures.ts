@@ -3,9 +3,9 @@
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
-import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
+import { type IdPrefix, parseId, showId } from '../../src/domain/resource-id.ts'
 import type { Names } from './draft.ts'
-import { secretsOf, type Secrets } from './judge.ts'
+import { type Secrets, secretsOf } from './judge.ts'
 import type { Subject } from './subject.ts'
 
 export interface Fixtures {

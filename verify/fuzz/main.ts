@@ -1,7 +1,7 @@
 // `npm run fuzz`: starts the service, sends it bad input and prints a report.
 import { runCommand, type Working } from '../../bench/command.ts'
 import { Environment } from './subject.ts'
-import { HELP, readOptions, type FuzzOptions } from './options.ts'
+import { type FuzzOptions, HELP, readOptions } from './options.ts'
 import { renderReport } from './report.ts'
 import { runFuzz } from './run.ts'
 import { createFixtures } from './fixtures.ts'

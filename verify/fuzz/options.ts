@@ -1,7 +1,7 @@
 // Parses the command line of `npm run fuzz`.
 import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { corpus } from './corpus/corpus.ts'
-import { decodeCase, type Case } from './draft.ts'
+import { type Case, decodeCase } from './draft.ts'
 import type { RunOptions } from './run.ts'
 
 export interface FuzzOptions extends RunOptions {

@@ -6,19 +6,14 @@ import type { Progress } from '../../bench/progress.ts'
 import { badCases, openCases } from './cases.ts'
 import { corpus } from './corpus/corpus.ts'
 import { patientPayment } from './corpus/requests.ts'
-import { encodeCase, type Case } from './draft.ts'
+import { type Case, encodeCase } from './draft.ts'
 import { judge } from './judge.ts'
 import { isRefused } from './defects/fields.ts'
 import { operationNamed } from './operations.ts'
-import { sendAll, sendOne, type Result } from './connection.ts'
-import { Statistics, type Failure, type Outcome } from './report.ts'
-import {
-  bisect,
-  findSideEffects,
-  waitUntilIdle,
-  type Snapshot,
-  type TestBed,
-} from './side-effects.ts'
+import { type Result, sendAll, sendOne } from './connection.ts'
+import { type Failure, type Outcome, Statistics } from './report.ts'
+import type { Snapshot, TestBed } from './side-effects.ts'
+import { bisect, findSideEffects, waitUntilIdle } from './side-effects.ts'
 
 export interface RunOptions {
   /** Number of random requests, in addition to the corpus. */

@@ -3,20 +3,18 @@
 import { EventEmitter, once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Secrets } from './judge.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
-import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../../dev/stack/node-process.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../../dev/embedded-postgres/postgres.ts'
+import type { EmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
+import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
   removeThrowawayFolder,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
+import type { Secrets } from './judge.ts'
 
 export type Role = 'provider' | 'worker' | 'api'
 

@@ -2,27 +2,22 @@
 // with the provider's log. The exit code tells whether an invariant is broken.
 import { type Progress, progressOn } from '../../bench/progress.ts'
 import { timed } from '../../bench/spread.ts'
-import { type SimulationOptions, HELP, readArguments } from './arguments.ts'
-import {
-  planFaults,
-  scheduleFaults,
-  providerAt,
-  type PlantedRule,
-  type Provider,
-} from './faults.ts'
-import { startFigures, createSender, type Sender } from './sender.ts'
-import { startHistory, type History } from './history.ts'
+import { UsageError } from '../../bench/options.ts'
+import { NoAnswerError } from '../../client/errors.ts'
+import { ConfigError } from '../../src/config-error.ts'
+import { configVariables, readConfig } from '../../src/config.ts'
+import { HELP, readArguments, type SimulationOptions } from './arguments.ts'
+import type { PlantedRule, Provider } from './faults.ts'
+import { planFaults, providerAt, scheduleFaults } from './faults.ts'
+import { createSender, type Sender, startFigures } from './sender.ts'
+import { type History, startHistory } from './history.ts'
 import { checkInvariants } from './invariants.ts'
 import { makePlans } from './plans.ts'
 import { seededRandom } from './random.ts'
 import { markLedger, readRecords } from './records.ts'
 import { type Report, showReport } from './report.ts'
 import { awaitFinalAnswers, findPending, runTraffic } from './traffic.ts'
-import { type Target, checkTarget, findTarget, TargetError } from './target.ts'
-import { UsageError } from '../../bench/options.ts'
-import { NoAnswerError } from '../../client/errors.ts'
-import { ConfigError } from '../../src/config-error.ts'
-import { configVariables, readConfig } from '../../src/config.ts'
+import { checkTarget, findTarget, type Target, TargetError } from './target.ts'
 import { startThrowawayStack } from './stack.ts'
 
 interface Simulation {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Retry } from '../../client/retry.ts'
 import { NoAnswerError, readProblem } from '../../client/errors.ts'
-import { createClient, type Client } from '../../client/index.ts'
+import { type Client, createClient } from '../../client/index.ts'
 import type { Answer, RequestContent } from './history.ts'
 import type { Patience } from './plans.ts'
 import type { Random } from './random.ts'

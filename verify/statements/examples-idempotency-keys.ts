@@ -13,11 +13,10 @@ import { noResource } from '../../src/db/idempotency/intent.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
 import { insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
+import type { Example } from './example.ts'
 import {
-  example,
-  type Example,
-  WRITTEN,
   dispute,
+  example,
   ID,
   intent,
   KEY,
@@ -35,6 +34,7 @@ import {
   RETENTION_SECONDS,
   subscriber,
   TRACEPARENT,
+  WRITTEN,
   writtenEvent,
 } from './example.ts'
 

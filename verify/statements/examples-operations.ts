@@ -3,7 +3,7 @@ import * as leases from '../../src/db/operations/leases.ts'
 import { readOperation, readOperationState } from '../../src/db/operations/operation-rows.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import type { Writes } from '../../src/db/operations/phase-records.ts'
-import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
+import { type PhaseToRecord, recordEach } from '../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import * as sweeper from '../../src/db/operations/sweeper.ts'
 import * as unknownOutcomes from '../../src/db/operations/unknown-outcomes.ts'
@@ -12,15 +12,13 @@ import { reminderOf } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
+import type { Example } from './example.ts'
 import {
-  example,
-  type Example,
-  WITH_DELIVERY,
-  WRITTEN,
   CHECK_DELAYS_SECONDS,
   claim,
   dispute,
   disputeRow,
+  example,
   ID,
   LEASE_MS,
   LIMIT,
@@ -37,6 +35,8 @@ import {
   RESPONSE,
   RETENTION_SECONDS,
   TRACEPARENT,
+  WITH_DELIVERY,
+  WRITTEN,
 } from './example.ts'
 
 const ADVANCE = { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS } as const

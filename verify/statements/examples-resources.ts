@@ -1,6 +1,6 @@
 // Examples of the statements on payments, refunds, disputes, events and the ledger.
 import * as rotation from '../../src/db/encryption/rotation.ts'
-import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../src/db/encryption/seals.ts'
+import * as seals from '../../src/db/encryption/seals.ts'
 import { encryptionKeys } from '../../src/config-formats.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import * as providerEvents from '../../src/db/events/provider-events.ts'
@@ -17,14 +17,12 @@ import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
+import type { Example } from './example.ts'
 import {
-  example,
-  type Example,
-  WITH_DELIVERY,
-  WRITTEN,
   claim,
   dispute,
   disputeRow,
+  example,
   ID,
   KEY,
   LIMIT,
@@ -33,13 +31,15 @@ import {
   payment,
   paymentRow,
   PROVIDER,
-  providerEvent,
   PROVIDER_FEE,
+  providerEvent,
   queuedEvent,
   REF,
   refund,
   refundRow,
   WINDOW,
+  WITH_DELIVERY,
+  WRITTEN,
 } from './example.ts'
 
 const DUE = { tenant_id: ID, id: ID, now: NOW.toISOString() }
@@ -153,9 +153,9 @@ const noKeys = { first: undefined, keys: [] }
 const someKeys = encryptionKeys.parse(`old:${Buffer.alloc(32).toString('base64')}`)
 
 export const encryptionExamples: readonly Example[] = [
-  example(readNeededKeys, [noKeys]),
-  example(sealKeys, [someKeys, ['old']]),
-  example(forgetOtherSeals, ['new']),
+  example(seals.readNeededKeys, [noKeys]),
+  example(seals.sealKeys, [someKeys, ['old']]),
+  example(seals.forgetOtherSeals, ['new']),
   ...rotationExamples(),
 ]
 

@@ -12,26 +12,11 @@ import * as findings from '../../src/db/reconciliation/findings.ts'
 import * as missingRecords from '../../src/db/reconciliation/missing-records.ts'
 import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-runs.ts'
 import * as erasedCustomers from '../../src/db/retention/erased-customers.ts'
-import {
-  findLongerRetention,
-  retentionSettings,
-  storeRetention,
-  type History,
-  deleteOld,
-} from '../../src/db/retention/stored-retention.ts'
+import type { History } from '../../src/db/retention/stored-retention.ts'
+import * as storedRetention from '../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
-import {
-  example,
-  type Example,
-  finding,
-  ID,
-  LIMIT,
-  NOW,
-  PAGE,
-  PROVIDER,
-  REF,
-  run,
-} from './example.ts'
+import type { Example } from './example.ts'
+import { example, finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
@@ -81,16 +66,16 @@ const RETENTION = {
 }
 
 export const retentionExamples: readonly Example[] = [
-  ...(Object.keys(retentionSettings) as History[]).map((records) =>
-    example(deleteOld, [records, OLD]),
+  ...(Object.keys(storedRetention.retentionSettings) as History[]).map((records) =>
+    example(storedRetention.deleteOld, [records, OLD]),
   ),
   example(
     deleteOldProviderEvents,
     [OLD],
     [[{ provider: PROVIDER, id: ID, settledAt: NOW.toISOString() }]],
   ),
-  example(storeRetention, [RETENTION]),
-  example(findLongerRetention, [RETENTION]),
+  example(storedRetention.storeRetention, [RETENTION]),
+  example(storedRetention.findLongerRetention, [RETENTION]),
   example(erasedCustomers.releaseCustomer, [TENANT_CUSTOMER]),
   example(erasedCustomers.countOpenPayments, [TENANT_CUSTOMER]),
   example(erasedCustomers.eraseCustomer, [TENANT_CUSTOMER, 'ietf'], [[], [{ id: ID }], [], [], []]),

@@ -11,12 +11,10 @@ import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
 import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import { FAILURES_TO_OPEN } from '../../src/domain/webhooks/webhook-endpoint.ts'
+import type { Example } from './example.ts'
 import {
-  example,
-  type Example,
-  WITH_DELIVERY,
-  WRITTEN,
   apiKey,
+  example,
   ID,
   LIMIT,
   newEndpoint,
@@ -26,6 +24,8 @@ import {
   REF,
   SECRET,
   webhookJob,
+  WITH_DELIVERY,
+  WRITTEN,
   writtenEvent,
 } from './example.ts'
 

@@ -6,10 +6,10 @@ import { consoleExamples } from './examples-console.ts'
 import { idempotencyExamples } from './examples-idempotency-keys.ts'
 import { operationExamples } from './examples-operations.ts'
 import {
+  disputeExamples,
   encryptionExamples,
   eventExamples,
   ledgerExamples,
-  disputeExamples,
   paymentExamples,
 } from './examples-resources.ts'
 import { operatorExamples } from './examples-operators.ts'

@@ -6,36 +6,36 @@ import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { Label } from '../results.ts'
 import { REPOSITORY } from '../service-process.ts'
 
 /** Replaces a text that occurs exactly once in a file of the product. */
-export interface Patch {
+export const patch = z.strictObject({
   /** Relative to the root of the repository, with forward slashes. */
-  readonly file: string
-  readonly text: string
-  readonly replacement: string
-}
+  file: z.string(),
+  text: z.string(),
+  replacement: z.string(),
+})
+export type Patch = Readonly<z.infer<typeof patch>>
 
-export interface Mutant {
-  readonly name: string
+const mutant = z.strictObject({
   /** The defect, for readers of the report. */
-  readonly breaks: string
-  readonly patches: readonly Patch[]
+  breaks: z.string(),
+  patches: z.array(patch),
   /** SQL statements that remove the database's own safeguards. */
-  readonly schema?: readonly string[] | undefined
+  schema: z.array(z.string()).optional(),
   /**
-   * Whether it removes a predicate on the tenant. Row-level security must stop such a mutant, and
-   * the invariant catches it only without row-level security.
+   * Whether it removes a predicate on the tenant. Row-level security must stop such a mutant, and the
+   * invariant catches it only without row-level security.
    */
-  readonly dropsTenant?: true | undefined
+  dropsTenant: z.literal(true).optional(),
   /** Settings of API and worker with which the rule matters, and that differ from the lane's. */
-  readonly settings?: Readonly<Record<string, string>> | undefined
+  settings: z.record(z.string(), z.coerce.string()).optional(),
   /** The invariant of ARCHITECTURE.md that must catch it. */
-  readonly caughtBy: number
-  /** The runs that reveal it. One of them must. */
-  readonly shownBy: readonly Label[]
-}
+  caughtBy: z.int().min(1).max(10),
+  /** The labels of the runs that reveal it. One of them must. */
+  shownBy: z.union([z.string(), z.array(z.string())]).transform((labels) => [labels].flat()),
+})
+export type Mutant = Readonly<z.infer<typeof mutant>> & { readonly name: string }
 
 /** The text does not occur exactly once: the product has changed, and the patch must follow. */
 export class PatchError extends Error {
@@ -49,10 +49,10 @@ export class PatchError extends Error {
  */
 export async function readPatched(patches: readonly Patch[]): Promise<Map<string, string>> {
   const sources = new Map<string, string>()
-  for (const patch of patches) {
-    const { file } = patch
+  for (const one of patches) {
+    const { file } = one
     const source = sources.get(file) ?? (await readFile(join(REPOSITORY, file), 'utf8'))
-    sources.set(file, applyPatch(source, patch))
+    sources.set(file, applyPatch(source, one))
   }
   return sources
 }
@@ -84,23 +84,8 @@ const FILES = [
   'neighbours',
 ]
 
-const mutantsByName = z.record(
-  z.string(),
-  z.strictObject({
-    breaks: z.string(),
-    patches: z.array(
-      z.strictObject({ file: z.string(), text: z.string(), replacement: z.string() }),
-    ),
-    schema: z.array(z.string()).optional(),
-    dropsTenant: z.literal(true).optional(),
-    settings: z.record(z.string(), z.coerce.string()).optional(),
-    caughtBy: z.int().min(1).max(10),
-    shownBy: z.union([z.string(), z.array(z.string())]).transform((labels) => [labels].flat()),
-  }),
-)
-
 export const mutants: readonly Mutant[] = FILES.flatMap((file) => {
   const text = readFileSync(new URL(`${file}.yaml`, import.meta.url), 'utf8')
-  const read = mutantsByName.parse(parse(text))
-  return Object.entries(read).map(([name, mutant]) => ({ name, ...mutant }))
+  const read = z.record(z.string(), mutant).parse(parse(text))
+  return Object.entries(read).map(([name, own]) => ({ name, ...own }))
 })

@@ -1,6 +1,6 @@
 // Missing and invalid API keys, operator keys on tenant routes and the reverse, and API keys
 // without the scope.
-import { utf8, type Case } from '../draft.ts'
+import { type Case, utf8 } from '../draft.ts'
 import { adminGet, adminPost, casesOf, get, payment, post, type Table } from './requests.ts'
 
 const withKeys = (...lines: readonly string[]) => ({ headers: { authorization: lines } })

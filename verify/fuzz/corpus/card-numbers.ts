@@ -1,14 +1,7 @@
 // Card numbers in every part of a request and in every usual notation.
 import type { Case } from '../draft.ts'
-import {
-  adminPost,
-  casesOf,
-  payment,
-  paymentOf,
-  paymentWith,
-  post,
-  type Table,
-} from './requests.ts'
+import type { Table } from './requests.ts'
+import { adminPost, casesOf, payment, paymentOf, paymentWith, post } from './requests.ts'
 
 const VISA = '4242424242424242'
 const DIGITS = VISA.split('')

@@ -1,5 +1,5 @@
 // Fields of the wrong type, format, length or range, in every body that a tenant can send.
-import { utf8, type Case } from '../draft.ts'
+import { type Case, utf8 } from '../draft.ts'
 import { casesOf, paymentOf, paymentWith, post, type Table } from './requests.ts'
 
 const REST = '"currency":"usd","payment_method":"pm_card_visa"'

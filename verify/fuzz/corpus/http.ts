@@ -1,7 +1,7 @@
 // Content type, content encoding, length and malformed HTTP. The service answers all of these with
 // a problem:
 // `api-server.ts` replaces the bare answers of Node's HTTP parser.
-import { utf8, type Case } from '../draft.ts'
+import { type Case, utf8 } from '../draft.ts'
 import { casesOf, get, GOOD_PAYMENT, payment, post, raw, type Table } from './requests.ts'
 
 const typed = (...types: readonly string[]) => payment({ headers: { 'content-type': types } })

@@ -1,5 +1,5 @@
 // The Idempotency-Key header: bare and as an RFC 9651 string, its length, and repeated headers.
-import { utf8, type Case } from '../draft.ts'
+import { type Case, utf8 } from '../draft.ts'
 import { casesOf, GOOD_PAYMENT, payment, post, type Table } from './requests.ts'
 
 const keyed = (...keys: readonly string[]) => payment({ headers: { 'idempotency-key': keys } })

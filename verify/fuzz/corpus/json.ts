@@ -1,5 +1,5 @@
 // Bodies that are not JSON, or JSON that two parsers could read differently.
-import { utf8, type Case } from '../draft.ts'
+import { type Case, utf8 } from '../draft.ts'
 import { casesOf, paymentOf, type Table } from './requests.ts'
 
 const REST = '"currency":"usd","payment_method":"pm_card_visa"'

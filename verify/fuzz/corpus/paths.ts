@@ -1,17 +1,8 @@
 // Unknown ids, ids of other tenants and of other resources, escapes, traversal, and unsupported
 // methods.
 import type { Case } from '../draft.ts'
-import {
-  adminGet,
-  adminPost,
-  casesOf,
-  get,
-  payment,
-  post,
-  raw,
-  type Change,
-  type Table,
-} from './requests.ts'
+import type { Change, Table } from './requests.ts'
+import { adminGet, adminPost, casesOf, get, payment, post, raw } from './requests.ts'
 
 const by = (method: string): Change => ({ method, body: null })
 const paymentAt = (id: string) => get(`/v1/payments/${id}`)

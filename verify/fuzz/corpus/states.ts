@@ -2,7 +2,7 @@
 // timestamp. Malformed headers that the service ignores are sent with a capture that is refused
 // anyway.
 import type { Case } from '../draft.ts'
-import { casesOf, payment, post, type Change, type Table } from './requests.ts'
+import { casesOf, type Change, payment, post, type Table } from './requests.ts'
 
 const on = (name: string, what: string, body: object, change: Change = {}) =>
   post(`/v1/payments/{{${name}}}/${what}`, body, change)

@@ -2,10 +2,10 @@
 // against the document.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
-import type { Operation, BodyContract } from '../operations.ts'
+import type { BodyContract, Operation } from '../operations.ts'
 import { utf8 } from '../draft.ts'
 import { CARD_NUMBERS } from '../judge.ts'
-import { anyJson, anyNumber, anyText, letters, type JsonValue } from '../values.ts'
+import { anyJson, anyNumber, anyText, type JsonValue, letters } from '../values.ts'
 
 /** The parts of a request under construction. Defects change them one after the other. */
 export interface Parts {

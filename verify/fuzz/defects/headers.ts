@@ -4,7 +4,7 @@ import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { CARD_NUMBERS } from '../judge.ts'
 import { isEvent, type Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'
-import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './fields.ts'
+import { type Defect, defectChange, type DefectChange, type Parts, withHeader } from './fields.ts'
 
 /** The values of a header that cause one of these problems. */
 type BadValues = readonly [

@@ -4,7 +4,7 @@ import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
 import type { Operation } from '../operations.ts'
 import { anyJson, anyText, letters } from '../values.ts'
-import { defectChange, withBody, type Defect, type DefectChange } from './fields.ts'
+import { type Defect, defectChange, type DefectChange, withBody } from './fields.ts'
 
 const JSON_TYPES: readonly ProblemType[] = [
   'malformed-json',

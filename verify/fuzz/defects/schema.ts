@@ -3,17 +3,10 @@
 import * as fc from 'fast-check'
 import { utf8 } from '../draft.ts'
 import { resolve } from '../operations.ts'
-import { anyJson, anyText, letters, secret, type JsonValue } from '../values.ts'
-import {
-  defectChange,
-  withBody,
-  type Defect,
-  isRefused,
-  typesOf,
-  type Members,
-  type Parts,
-} from './fields.ts'
+import { anyJson, anyText, type JsonValue, letters, secret } from '../values.ts'
 import { HELD_MINOR, REFUNDABLE_MINOR } from '../fixtures.ts'
+import type { Defect, Members, Parts } from './fields.ts'
+import { defectChange, isRefused, typesOf, withBody } from './fields.ts'
 
 type Schema = Record<string, unknown>
 

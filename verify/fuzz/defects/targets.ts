@@ -1,9 +1,9 @@
 // Draws unknown paths and ids, invalid queries, and methods that a path does not have.
 import * as fc from 'fast-check'
-import { showId, type IdPrefix } from '../../../src/domain/resource-id.ts'
+import { type IdPrefix, showId } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
 import { escapedText, letters, secret } from '../values.ts'
-import { defectChange, type Defect, type DefectChange } from './fields.ts'
+import { type Defect, defectChange, type DefectChange } from './fields.ts'
 
 const PREFIXES: readonly IdPrefix[] = [
   'pay',

@@ -3,10 +3,8 @@
 import { join } from 'node:path'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { ensureDatabase } from '../../../dev/embedded-postgres/ensure-database.ts'
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../../../dev/embedded-postgres/postgres.ts'
+import type { EmbeddedPostgres } from '../../../dev/embedded-postgres/postgres.ts'
+import { startEmbeddedPostgres } from '../../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
   removeThrowawayFolder,

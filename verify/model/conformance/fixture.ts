@@ -3,20 +3,20 @@
 import {
   GENERATED_ID_PREFIX,
   MODEL_ID_PREFIX,
-  UUID,
   nameOfKey,
   operationIdOf,
   paymentIdOf,
   REFUNDED_PAYMENT_ID,
   refundIdOf,
   TENANT_ID,
+  UUID,
 } from '../programs/ids.ts'
 import { type Database, isObject, type Row, type Value } from '../store/rows.ts'
-import type { StatementResult } from './memory-sessions.ts'
 import type { Random } from '../../simulate/random.ts'
-import { initialDatabase, paymentRow, fullRow } from '../space/canonical.ts'
+import { fullRow, initialDatabase, paymentRow } from '../space/canonical.ts'
 import { AMOUNT_MINOR, REFUND_MINOR } from '../space/space.ts'
 import type { Schema } from '../store/schema.ts'
+import type { StatementResult } from './memory-sessions.ts'
 
 /** Columns whose values differ between the stores. */
 const NOT_COMPARABLE = new Set([

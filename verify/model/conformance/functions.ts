@@ -1,26 +1,12 @@
 // Draws the programs of histories: functions of the product that send statements.
 import { randomUUIDv7 } from 'node:crypto'
-import { seededRandom, type Random } from '../../simulate/random.ts'
+import { type Random, seededRandom } from '../../simulate/random.ts'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
 import { inService } from '../../../src/db/connection/transaction.ts'
-import {
-  cancelIfNotBegun,
-  endCancellation,
-  findCancellation,
-  requestCancellation,
-} from '../../../src/db/idempotency/cancellations.ts'
-import {
-  closeProviderEventIfPending,
-  findProviderEvent,
-  findProviderPaymentIds,
-} from '../../../src/db/events/provider-events.ts'
+import * as cancellations from '../../../src/db/idempotency/cancellations.ts'
+import * as providerEvents from '../../../src/db/events/provider-events.ts'
 import { writePaymentEvents } from '../../../src/db/events/write-events.ts'
-import {
-  completeIfOvertaken,
-  deleteExpiredKeys,
-  keepIfPartlyExecuted,
-  timeOutIfAbandoned,
-} from '../../../src/db/idempotency/key-expiry.ts'
+import * as keyExpiry from '../../../src/db/idempotency/key-expiry.ts'
 import { deleteOldTombstones } from '../../../src/db/idempotency/key-tombstones.ts'
 import {
   findSecondsUntilStart,
@@ -28,57 +14,22 @@ import {
 } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
-import {
-  claimEachIfUnowned,
-  dropFallbackIfOwner,
-  enqueueRetry,
-  giveBackIfOwner,
-  handOverIfOwner,
-  recordKeptFailureIfOwner,
-  renewIfOwner,
-  type Claim,
-  readLastError,
-} from '../../../src/db/operations/leases.ts'
+import type { Claim } from '../../../src/db/operations/leases.ts'
+import * as leases from '../../../src/db/operations/leases.ts'
 import { createEncryption } from '../../../src/db/encryption/encryption.ts'
 import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
-import {
-  changePayment,
-  detailsOfPayment,
-  findPayment,
-  findUserOfReference,
-  insertPayments,
-  markProcessingIfIn,
-  resumePayment,
-} from '../../../src/db/payments/payments.ts'
-import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
+import * as payments from '../../../src/db/payments/payments.ts'
+import { type PhaseToRecord, recordEach } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
-import {
-  changeRefund,
-  findRefund,
-  findUnreturned,
-  insertRefunds,
-} from '../../../src/db/payments/refunds.ts'
-import {
-  deadLetterOrphanedJobs,
-  deleteObsoleteDeadLetters,
-  findUnrepeatable,
-  parkIfExpired,
-  requeueIfJobless,
-  resumeIfExpired,
-} from '../../../src/db/operations/sweeper.ts'
-import {
-  claimDueChecks,
-  claimIfUnknown,
-  closeFindingsOfIdle,
-  openFindingsOfStuck,
-  giveBackInDoubtIfOwner,
-} from '../../../src/db/operations/unknown-outcomes.ts'
+import * as refunds from '../../../src/db/payments/refunds.ts'
+import * as sweeper from '../../../src/db/operations/sweeper.ts'
+import * as unknownOutcomes from '../../../src/db/operations/unknown-outcomes.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
-import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
+import { type Payment, paymentAfter } from '../../../src/domain/payments/payment.ts'
 import type { DisputeStanding } from '../../../src/domain/payments/dispute.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
 import {
@@ -88,13 +39,13 @@ import {
   refund as exampleRefund,
 } from '../../statements/example.ts'
 import {
+  MODEL_ID_PREFIX,
   nameOfKey,
   operationIdOf,
   paymentIdOf,
   REFUNDED_PAYMENT_ID,
   refundIdOf,
   TENANT_ID,
-  MODEL_ID_PREFIX,
 } from '../programs/ids.ts'
 import type { Environment } from '../programs/run.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
@@ -270,16 +221,16 @@ function finishOf(claim: Claim): PhaseToRecord {
 const PHASE_RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
 
 const calls: Readonly<Record<string, Call>> = {
-  claim: (sql, random) => claimEachIfUnowned(sql, [anyRef(random)], LEASE_MS),
+  claim: (sql, random) => leases.claimEachIfUnowned(sql, [anyRef(random)], LEASE_MS),
   'claim two': (sql, random) =>
-    claimEachIfUnowned(
+    leases.claimEachIfUnowned(
       sql,
       [0, 1].map((key) => refOf(key + random.below(3))),
       LEASE_MS,
     ),
-  renew: (sql, random) => renewIfOwner(sql, anyOperation(random), LEASE_MS),
+  renew: (sql, random) => leases.renewIfOwner(sql, anyOperation(random), LEASE_MS),
   'give back': (sql, random) =>
-    giveBackIfOwner(sql, anyOperation(random), {
+    leases.giveBackIfOwner(sql, anyOperation(random), {
       ...random.pick([
         { status: 'pending', inDoubt: true },
         { status: 'unknown', inDoubt: true },
@@ -289,11 +240,12 @@ const calls: Readonly<Record<string, Call>> = {
       reason: NO_ANSWER.reason,
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
-  'enqueue retry': (sql, random) => enqueueRetry(sql, anyOperation(random)),
+  'enqueue retry': (sql, random) => leases.enqueueRetry(sql, anyOperation(random)),
   'record kept failure': (sql, random) =>
-    recordKeptFailureIfOwner(sql, anyOperation(random), random.percent(50)),
-  'drop fallback': (sql, random) => dropFallbackIfOwner(sql, anyOperation(random)),
-  'hand over': (sql, random) => handOverIfOwner(sql, anyOperation(random), random.percent(50)),
+    leases.recordKeptFailureIfOwner(sql, anyOperation(random), random.percent(50)),
+  'drop fallback': (sql, random) => leases.dropFallbackIfOwner(sql, anyOperation(random)),
+  'hand over': (sql, random) =>
+    leases.handOverIfOwner(sql, anyOperation(random), random.percent(50)),
   advance: (sql, random) => recordEach(sql, [advanceOf(anyOperation(random))]),
   finish: (sql, random) => recordEach(sql, [finishOf(anyOperation(random))]),
   // The payments of the first three keys differ.
@@ -308,19 +260,19 @@ const calls: Readonly<Record<string, Call>> = {
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),
   'change payment': (sql, random) => {
     const status = random.pick(['unknown', 'failed'] as const)
-    return changePayment(sql, paymentOf(random.below(3)), { status }, 'key')
+    return payments.changePayment(sql, paymentOf(random.below(3)), { status }, 'key')
   },
   'reopen payment': (sql, random) => {
     const payment = { ...paymentOf(random.below(3)), status: 'failed' } as const
-    return changePayment(sql, payment, { status: 'processing' }, 'key')
+    return payments.changePayment(sql, payment, { status: 'processing' }, 'key')
   },
   'find user of reference': (sql, random) =>
-    findUserOfReference(sql, {
+    payments.findUserOfReference(sql, {
       tenantId: TENANT_ID,
       kind: random.pick(['payment', 'refund'] as const),
       reference: random.pick(['order-1', 'order-2']),
     }),
-  'resume payment': (sql, random) => resumePayment(sql, paymentOf(random.below(3)), 'key'),
+  'resume payment': (sql, random) => payments.resumePayment(sql, paymentOf(random.below(3)), 'key'),
   'change refund': (sql, random) => {
     const refund = refundOf(
       random.pick(REFUND_KEYS),
@@ -328,21 +280,24 @@ const calls: Readonly<Record<string, Call>> = {
     )
     const status =
       refund.status === 'failed' ? 'processing' : random.pick(['failed', 'unknown'] as const)
-    return changeRefund(sql, refund, { status }, 'key')
+    return refunds.changeRefund(sql, refund, { status }, 'key')
   },
   'reserve a payment': (sql, random) => {
     const payment = { ...paymentOf(0), reference: random.pick(REFERENCES) }
-    const details = detailsOfPayment(payment, 'stripe')
-    return reserveEach(sql, [{ ...reservation(random, false), details }], insertPayments)
+    const details = payments.detailsOfPayment(payment, 'stripe')
+    return reserveEach(sql, [{ ...reservation(random, false), details }], payments.insertPayments)
   },
   // Often with the same key or reference. No customer belongs to the tenant.
   'reserve two payments': (sql, random) => {
     const intents = [0, 1].map(() => {
       const customer = random.pick([null, null, 'cus_1'])
       const payment = { ...paymentOf(0), customer, reference: random.pick(REFERENCES) }
-      return { ...reservation(random, false), details: detailsOfPayment(payment, 'stripe') }
+      return {
+        ...reservation(random, false),
+        details: payments.detailsOfPayment(payment, 'stripe'),
+      }
     })
-    return reserveEach(sql, intents, insertPayments)
+    return reserveEach(sql, intents, payments.insertPayments)
   },
   'reserve a refund': (sql, random) => {
     const refund = {
@@ -352,13 +307,13 @@ const calls: Readonly<Record<string, Call>> = {
       metadata: {},
     }
     const details = { ...refund }
-    return reserveEach(sql, [{ ...reservation(random, true), details }], insertRefunds)
+    return reserveEach(sql, [{ ...reservation(random, true), details }], refunds.insertRefunds)
   },
   'reserve a cancel': (sql, random) => {
     const paymentId = paymentIdOf(random.below(3), 1)
     const intent = { ...reservation(random, false), operation: 'payment.cancel', paymentId }
     // None is held.
-    return reserveEach(sql, [intent], markProcessingIfIn(['failed', 'unknown']))
+    return reserveEach(sql, [intent], payments.markProcessingIfIn(['failed', 'unknown']))
   },
   // Nothing is written for it, so that its references are not met.
   'reserve only a key': (sql, random) =>
@@ -377,67 +332,78 @@ const calls: Readonly<Record<string, Call>> = {
   announce: (sql, random) =>
     writePaymentEvents(sql, TENANT_ID, [paymentIdOf(random.below(3), 1)], EARLY_FRAUD_WARNING),
   'cancel if not begun': (sql, random) =>
-    cancelIfNotBegun(sql, anyRef(random), random.pick(['pending', 'failed_retryable'] as const), {
-      response: { ...RESPONSE, status: 410 },
-      retention: { KEY_RETENTION_SECONDS: 86_400 },
-    }),
+    cancellations.cancelIfNotBegun(
+      sql,
+      anyRef(random),
+      random.pick(['pending', 'failed_retryable'] as const),
+      {
+        response: { ...RESPONSE, status: 410 },
+        retention: { KEY_RETENTION_SECONDS: 86_400 },
+      },
+    ),
   'request cancellation': (sql, random) => {
     const key = anyKey(random)
     const paymentId = REFUND_KEYS.includes(key) ? REFUNDED_PAYMENT_ID : paymentIdOf(key, 1)
     const kept = { provider: 'stripe', retentionSeconds: 86_400 }
-    return requestCancellation(sql, { ...refOf(key), paymentId }, kept)
+    return cancellations.requestCancellation(sql, { ...refOf(key), paymentId }, kept)
   },
-  'find cancellation': (sql, random) => findCancellation(sql, anyRef(random)),
+  'find cancellation': (sql, random) => cancellations.findCancellation(sql, anyRef(random)),
   'end cancellation': (sql, random) =>
-    endCancellation(sql, anyRef(random), random.pick(['undone', 'refused'] as const)),
-  'find event': (sql, random) => findProviderEvent(sql, anyEvent(random)),
+    cancellations.endCancellation(sql, anyRef(random), random.pick(['undone', 'refused'] as const)),
+  'find event': (sql, random) => providerEvents.findProviderEvent(sql, anyEvent(random)),
   'close event': (sql, random) =>
-    closeProviderEventIfPending(
+    providerEvents.closeProviderEventIfPending(
       sql,
       anyEvent(random),
       random.pick(['applied', 'ignored'] as const),
     ),
-  'find payment': (sql, random) => findPayment(sql, TENANT_ID, paymentOf(random.below(3)).id),
+  'find payment': (sql, random) =>
+    payments.findPayment(sql, TENANT_ID, paymentOf(random.below(3)).id),
   'find refund': (sql, random) =>
-    findRefund(sql, TENANT_ID, refundIdOf(random.pick(REFUND_KEYS), 1)),
+    refunds.findRefund(sql, TENANT_ID, refundIdOf(random.pick(REFUND_KEYS), 1)),
   'find what is not returned': (sql, random) => {
     const id = random.pick([REFUNDED_PAYMENT_ID, paymentIdOf(random.below(3), 1)])
-    return findUnreturned(sql, { tenantId: TENANT_ID, id })
+    return refunds.findUnreturned(sql, { tenantId: TENANT_ID, id })
   },
   reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
-  'resume expired': (sql) => resumeIfExpired(sql, SWEEP_RULE, 50),
-  'find unrepeatable': (sql) => findUnrepeatable(sql, SWEEP_RULE, 50),
-  park: (sql, random) => parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
-  'requeue jobless': (sql) => requeueIfJobless(sql),
-  'dead-letter orphaned jobs': (sql) => deadLetterOrphanedJobs(sql),
-  'drop dead letters': (sql) => deleteObsoleteDeadLetters(sql),
+  'resume expired': (sql) => sweeper.resumeIfExpired(sql, SWEEP_RULE, 50),
+  'find unrepeatable': (sql) => sweeper.findUnrepeatable(sql, SWEEP_RULE, 50),
+  park: (sql, random) => sweeper.parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
+  'requeue jobless': (sql) => sweeper.requeueIfJobless(sql),
+  'dead-letter orphaned jobs': (sql) => sweeper.deadLetterOrphanedJobs(sql),
+  'drop dead letters': (sql) => sweeper.deleteObsoleteDeadLetters(sql),
   'claim checks': (sql, random) =>
-    claimDueChecks(sql, random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]), 16),
-  'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), LEASE_MS),
-  'find stuck': (sql) => openFindingsOfStuck(sql, STUCK),
-  'close findings': (sql) => closeFindingsOfIdle(sql),
+    unknownOutcomes.claimDueChecks(
+      sql,
+      random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]),
+      16,
+    ),
+  'take back': (sql, random) => unknownOutcomes.claimIfUnknown(sql, anyOperation(random), LEASE_MS),
+  'find stuck': (sql) => unknownOutcomes.openFindingsOfStuck(sql, STUCK),
+  'close findings': (sql) => unknownOutcomes.closeFindingsOfIdle(sql),
   'end a doubt and its finding': async (sql, random) => {
     const unknown = { ...anyOperation(random), leaseEpoch: 1 }
-    await claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
-    await openFindingsOfStuck(sql, STUCK)
-    await claimIfUnknown(sql, unknown, LEASE_MS)
-    await giveBackInDoubtIfOwner(sql, { ...unknown, leaseEpoch: 2 }, NO_ANSWER)
-    await closeFindingsOfIdle(sql)
+    await unknownOutcomes.claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
+    await unknownOutcomes.openFindingsOfStuck(sql, STUCK)
+    await unknownOutcomes.claimIfUnknown(sql, unknown, LEASE_MS)
+    await unknownOutcomes.giveBackInDoubtIfOwner(sql, { ...unknown, leaseEpoch: 2 }, NO_ANSWER)
+    await unknownOutcomes.closeFindingsOfIdle(sql)
   },
-  'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
+  'time out': (sql) =>
+    keyExpiry.timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
   'complete overtaken': (sql) =>
-    completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
-  'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),
-  'delete expired keys': (sql) => deleteExpiredKeys(sql, 50),
+    keyExpiry.completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
+  'keep halfway': (sql) => keyExpiry.keepIfPartlyExecuted(sql, EXPIRY_BATCH),
+  'delete expired keys': (sql) => keyExpiry.deleteExpiredKeys(sql, 50),
   'use a deleted key again': async (sql, random) => {
-    await deleteExpiredKeys(sql, 50)
+    await keyExpiry.deleteExpiredKeys(sql, 50)
     const key = nameOfKey(anyKey(random))
     await reserveKeys(sql, TENANT_ID, [{ ...reservation(random, false), key }])
   },
   'delete old tombstones': (sql, random) =>
     deleteOldTombstones(sql, { limit: 50, retentionSeconds: random.pick([-1_000, 1_000]) }),
   'find the start of a retry': (sql, random) => findSecondsUntilStart(sql, anyRef(random)),
-  'read the last error': (sql, random) => readLastError(sql, anyRef(random)),
+  'read the last error': (sql, random) => leases.readLastError(sql, anyRef(random)),
   'find ids of the provider': (sql, random) =>
-    findProviderPaymentIds(sql, paymentOf(random.below(3))),
+    providerEvents.findProviderPaymentIds(sql, paymentOf(random.below(3))),
 }

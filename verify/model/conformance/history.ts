@@ -2,18 +2,18 @@
 // the in-memory store and on PostgreSQL. Both stores must give the same result for every statement.
 import type { Random } from '../../simulate/random.ts'
 import type { Database } from '../store/rows.ts'
-import { fillStore, PostgresSessions } from './postgres-sessions.ts'
 import type { Schema } from '../store/schema.ts'
+import { fillStore, PostgresSessions } from './postgres-sessions.ts'
 import {
-  drawFixture,
   comparable,
   comparableDatabase,
   comparableTable,
   comparedTables,
+  drawFixture,
 } from './fixture.ts'
 import { DONE, MemorySessions, type StatementResult } from './memory-sessions.ts'
 import { drawProgram } from './functions.ts'
-import { TwinRuns, type TwinRequest, type TwinResult } from './twin-runs.ts'
+import { type TwinRequest, type TwinResult, TwinRuns } from './twin-runs.ts'
 
 const SESSION_IDS = [0, 1, 2]
 const STEPS = 40

@@ -1,15 +1,8 @@
 // Sessions on the in-memory store. A session has at most one transaction and one statement at a
 // time; the statement may wait for a lock.
 import type { StatementRequest } from '../programs/requests.ts'
-import {
-  addWork,
-  NO_WORK,
-  type Database,
-  type Work,
-  type Row,
-  DEADLOCK_DETECTED,
-  errorResultOf,
-} from '../store/rows.ts'
+import type { Database, Row, Work } from '../store/rows.ts'
+import { addWork, DEADLOCK_DETECTED, errorResultOf, NO_WORK } from '../store/rows.ts'
 import { commit, executeStatement, type ExecutionResult } from '../store/memory-store.ts'
 import type { Schema } from '../store/schema.ts'
 

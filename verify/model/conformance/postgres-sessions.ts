@@ -3,14 +3,8 @@
 // failure.
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Sql, types } from '../../../src/db/connection/client.ts'
-import {
-  type Database,
-  decodeBytes,
-  type Row,
-  type Value,
-  constraintOf,
-  DEADLOCK_DETECTED,
-} from '../store/rows.ts'
+import type { Database, Row, Value } from '../store/rows.ts'
+import { constraintOf, DEADLOCK_DETECTED, decodeBytes } from '../store/rows.ts'
 import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import type { StatementRequest } from '../programs/requests.ts'
 import { DONE, type StatementResult } from './memory-sessions.ts'

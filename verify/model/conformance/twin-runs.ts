@@ -1,7 +1,7 @@
 // Runs one program twice: against the in-memory store and against PostgreSQL. Both runs must send the
 // same statements.
 import { parseStatement } from '../sql/parse-statement.ts'
-import { toText, type Row, type Value } from '../store/rows.ts'
+import { type Row, toText, type Value } from '../store/rows.ts'
 import {
   GENERATED_ID_PREFIX,
   mapTexts,
@@ -11,7 +11,7 @@ import {
   UUID,
 } from '../programs/ids.ts'
 import type { Answer, Request } from '../programs/requests.ts'
-import { Run, type Environment } from '../programs/run.ts'
+import { type Environment, Run } from '../programs/run.ts'
 import type { StatementResult } from './memory-sessions.ts'
 
 /** The symbols of ids that the store generates begin here; no program generates as many. */

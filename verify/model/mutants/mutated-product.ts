@@ -7,7 +7,7 @@ import { readPatched } from '../../faults/mutants/mutants.ts'
 import { REPOSITORY } from '../../faults/service-process.ts'
 import { loadProduct, type Product } from '../programs/product.ts'
 import { dropGuards } from '../store/schema.ts'
-import type { ModelMutant } from './mutant.ts'
+import type { ModelMutant } from './mutants.ts'
 
 /** @throws PatchError when a patch does not apply. */
 export async function withMutatedProduct<Found>(

@@ -3,7 +3,7 @@
 // node, the program is run again with these answers. Each step is run once and cached.
 import { Interner } from '../space/state.ts'
 import type { Answer, CallRequest, Request } from './requests.ts'
-import { Run, type Environment, type MemberResult } from './run.ts'
+import { type Environment, type MemberResult, Run } from './run.ts'
 
 /** The position of a program after a given list of answers. */
 export interface Node {

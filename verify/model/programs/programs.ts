@@ -18,13 +18,8 @@ import type { Value } from '../store/rows.ts'
 import { SECOND_PROVIDER, TENANT_ID } from './ids.ts'
 import type { Product } from './product.ts'
 import type { Environment } from './run.ts'
-import {
-  API_STORE_TIMEOUT_MS,
-  BATCH_LIMITS,
-  settingsFor,
-  type Settings,
-  type Tries,
-} from './settings.ts'
+import type { Settings, Tries } from './settings.ts'
+import { API_STORE_TIMEOUT_MS, BATCH_LIMITS, settingsFor } from './settings.ts'
 
 type Program = (environment: Environment) => Promise<void>
 

@@ -2,7 +2,7 @@
 // at a time, also if its members wait for several; between two answers it does nothing that other
 // programs can observe.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
-import type { Row, Value, ErrorResult } from '../store/rows.ts'
+import type { ErrorResult, Row, Value } from '../store/rows.ts'
 import type {
   CallIdentity,
   PaymentProvider,

@@ -1,21 +1,20 @@
 // Runs a program step by step: the real functions of the product, over a store and a provider that
 // take each answer from the caller of `answer`.
 import { setImmediate as turn } from 'node:timers/promises'
-import { renderStatement, Template, built, isTemplate } from '../../statements/record-statements.ts'
+import { built, isTemplate, renderStatement, Template } from '../../statements/record-statements.ts'
+import type { Row, Value } from '../store/rows.ts'
 import {
-  type Value,
-  isObject,
-  decodeBytes,
-  type Row,
   connectionLost,
+  decodeBytes,
   IN_FAILED_TRANSACTION,
+  isObject,
   postgresError,
 } from '../store/rows.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { SECOND_PROVIDER, Symbols } from './ids.ts'
-import { providerOf, type Answer, type CallRequest, type Request } from './requests.ts'
+import { type Answer, type CallRequest, providerOf, type Request } from './requests.ts'
 import { LEASE_SECONDS } from './settings.ts'
 
 /** The statement on one line, and the values of its parameters as the model stores them. */

@@ -3,29 +3,22 @@
 import { isAtSecond, ownerOf } from '../programs/ids.ts'
 import type { Answer, CallRequest } from '../programs/requests.ts'
 import { toText } from '../store/rows.ts'
-import {
-  type EffectBuilder,
-  type StepContext,
-  FAULT_FREE,
-  NO_CONSEQUENCES,
-  type Effect,
-  type SharedState,
-  type EffectSummary,
-} from './effect.ts'
+import type { Effect, EffectBuilder, EffectSummary, SharedState, StepContext } from './effect.ts'
+import { FAULT_FREE, NO_CONSEQUENCES } from './effect.ts'
 import { epochOf, type Instance } from './instance.ts'
 import { rankOf } from './step-invariants.ts'
+import type { Provider } from './provider.ts'
 import {
+  addInFlight,
+  complete,
   deliver,
   isLookup,
-  addInFlight,
   notExecuted,
-  unknownOutcome,
-  type Provider,
-  complete,
   removeInFlight,
+  unknownOutcome,
 } from './provider.ts'
 import type { SearchContext } from './search-context.ts'
-import { type State, NEVER, RANK, type Transition } from './state.ts'
+import { NEVER, RANK, type State, type Transition } from './state.ts'
 
 export class CallSteps {
   readonly #context: StepContext

@@ -2,20 +2,14 @@
 // and the state space is finite. Columns that no statement reads are cleared, generated ids are
 // named after what they identify, timestamps are reduced to their order relative to the thresholds,
 // and lease epochs to current or stale.
-import { ownerOf, REFUNDED_PAYMENT_ID, TENANT_ID, keyOfName } from '../programs/ids.ts'
+import { keyOfName, ownerOf, REFUNDED_PAYMENT_ID, TENANT_ID } from '../programs/ids.ts'
 import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../programs/settings.ts'
+import type { Change, Database, Row, Value, Work } from '../store/rows.ts'
+import { toText } from '../store/rows.ts'
+import { keyOfRow, type Schema, tableNamed } from '../store/schema.ts'
 import {
-  type Change,
-  type Database,
-  type Work,
-  toText,
-  type Row,
-  type Value,
-} from '../store/rows.ts'
-import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
-import {
-  OPERATIONS_QUEUE,
   OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
   PROVIDER_EVENTS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/jobs.ts'

@@ -1,20 +1,14 @@
 // Checks how a program or one of its members ended: with an error, or with a client's answer. A final
 // answer equals the stored one, and so is the same every time.
 import { ownerOf } from '../programs/ids.ts'
-import type { Instance } from './instance.ts'
-import {
-  toText,
-  isObject,
-  type Row,
-  type Value,
-  type Database,
-  CONNECTION_LOST,
-} from '../store/rows.ts'
+import type { Database, Row, Value } from '../store/rows.ts'
+import { CONNECTION_LOST, isObject, toText } from '../store/rows.ts'
 import type { Automaton } from '../programs/automaton.ts'
 import type { MemberResult } from '../programs/run.ts'
+import type { Instance } from './instance.ts'
 import type { Refusals, SearchContext } from './search-context.ts'
 import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
-import { MISUSE, AND } from './starts.ts'
+import { AND, MISUSE } from './starts.ts'
 import { rowOfKey } from './canonical.ts'
 import type { Effect } from './effect.ts'
 

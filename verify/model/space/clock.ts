@@ -9,10 +9,10 @@ import {
   RETENTION_SECONDS,
   SETTLE_SECONDS,
 } from '../programs/settings.ts'
-import { type Database, toText, type Row } from '../store/rows.ts'
+import { type Database, type Row, toText } from '../store/rows.ts'
 import { CURRENT_EPOCH, rowOfKey } from './canonical.ts'
-import { afterExpiry, epochOf, isAbout, type Instance } from './instance.ts'
-import { PairMap, sortNumbers, spend, type State, NEVER, RANK, type Transition } from './state.ts'
+import { afterExpiry, epochOf, type Instance, isAbout } from './instance.ts'
+import { NEVER, PairMap, RANK, sortNumbers, spend, type State, type Transition } from './state.ts'
 import type { SearchContext } from './search-context.ts'
 import { forget, recordOf } from './provider.ts'
 import type { Space } from './space.ts'

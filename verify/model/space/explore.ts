@@ -6,17 +6,8 @@ import { toText } from '../store/rows.ts'
 import type { Product } from '../programs/product.ts'
 import { checkState, haveAllOperationsEnded } from './invariants.ts'
 import { checkStep } from './step-invariants.ts'
-import {
-  Interner,
-  type Transition,
-  PairMap,
-  decode,
-  encode,
-  maxInstances,
-  widthOf,
-  type State,
-  StateTable,
-} from './state.ts'
+import type { State, Transition } from './state.ts'
+import { decode, encode, Interner, maxInstances, PairMap, StateTable, widthOf } from './state.ts'
 import type { Space } from './space.ts'
 import { livesOf, rowOfKey } from './canonical.ts'
 import { TransitionSystem } from './transition-system.ts'

@@ -5,14 +5,14 @@
 import { showId } from '../../../src/domain/resource-id.ts'
 import {
   hashOfKey,
+  MODEL_ID_PREFIX,
   nameOfKey,
   operationIdOf,
   paymentIdOf,
-  MODEL_ID_PREFIX,
 } from '../programs/ids.ts'
-import { type Database, type Work, jsonOf, type Row } from '../store/rows.ts'
+import { type Database, jsonOf, type Row, type Work } from '../store/rows.ts'
 import type { ExecutionResult } from '../store/memory-store.ts'
-import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
+import { keyOfRow, type Schema, tableNamed } from '../store/schema.ts'
 import { canonicalRow } from './canonical.ts'
 import type { Interner } from './state.ts'
 

@@ -1,8 +1,8 @@
 // Defines an instance: a running program, with its position and with what other programs can
 // invalidate. The program receives a lease epoch as a constant token; the instance records whether
 // that epoch is current. So a program's node does not depend on the number of the epoch.
-import { keyOfName, nameOfKey, ownerOf, GENERATED_ID_PREFIX } from '../programs/ids.ts'
-import type { Work, Row, Value } from '../store/rows.ts'
+import { GENERATED_ID_PREFIX, keyOfName, nameOfKey, ownerOf } from '../programs/ids.ts'
+import type { Row, Value, Work } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 
 type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send' | 'cancel' | 'apply'

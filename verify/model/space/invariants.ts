@@ -11,10 +11,10 @@ import {
   SECOND_PROVIDER,
 } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
-import { type Database, toText, jsonOf, type Row } from '../store/rows.ts'
+import { type Database, jsonOf, type Row, toText } from '../store/rows.ts'
 import type { Refusals } from './search-context.ts'
 import { FEES } from './canonical.ts'
-import { keptFailures, recordOf, type ProviderRecord, type Provider } from './provider.ts'
+import { keptFailures, type Provider, type ProviderRecord, recordOf } from './provider.ts'
 import { AMOUNT_MINOR, type Space } from './space.ts'
 
 /** Checks a store, a provider's state, and their agreement. */

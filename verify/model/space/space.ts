@@ -104,6 +104,8 @@ export type SpaceChanges = Partial<Omit<Space, 'name' | 'budget' | 'provider'>> 
 
 export function spaceOf(name: string, { budget, provider = [], ...changes }: SpaceChanges): Space {
   const may = Object.fromEntries(provider.map((fault) => [fault, true]))
+  const unknown = Object.keys({ ...changes, ...may, ...budget }).find((member) => !isMember(member))
+  if (unknown !== undefined) throw new Error(`a space has no ${unknown}`)
   return {
     ...ONE_KEY,
     ...changes,
@@ -148,3 +150,6 @@ const ONE_KEY = {
   repeats: false,
   refusedKeys: [],
 } as const
+
+const isMember = (member: string): boolean =>
+  [ONE_KEY, NO_FAULTS, RELIABLE_PROVIDER].some((part) => Object.hasOwn(part, member))

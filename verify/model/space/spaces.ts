@@ -3,7 +3,7 @@
 // single statements of transactions and lost connections. The rest explore several keys, some of
 // them in processes that work on two keys in one transaction.
 import { isPossible } from '../programs/ids.ts'
-import { NO_FAULTS, RELIABLE_PROVIDER, spaceOf, type Budget, type Space } from './space.ts'
+import { type Budget, NO_FAULTS, RELIABLE_PROVIDER, type Space, spaceOf } from './space.ts'
 
 /** What a provider may do that keeps keys and no failures. */
 const ANY_ANSWER = ['declines', 'refuses', 'delays', 'forgets', 'hides'] as const

@@ -1,23 +1,22 @@
 // Finds the programs that may start in a state: a worker for each available job and each event that is
 // not applied, maintenance, and client requests. Two jobs, or two requests, may share a process.
 import {
+  isOfClient,
   nameOfKey,
+  ownerOf,
   paymentIdOf,
   REFUNDED_PAYMENT_ID,
-  isOfClient,
-  ownerOf,
 } from '../programs/ids.ts'
-import { type ClientRequest, programsOf, type Programs } from '../programs/programs.ts'
-import { type Database, type Row, toText, isObject } from '../store/rows.ts'
-import type { Refusals } from './search-context.ts'
-import { livesOf, rowOfKey } from './canonical.ts'
-import { AMOUNT_MINOR, REFUND_MINOR, type Space } from './space.ts'
+import { type ClientRequest, type Programs, programsOf } from '../programs/programs.ts'
+import { type Database, isObject, type Row, toText } from '../store/rows.ts'
 import type { Automaton, Program } from '../programs/automaton.ts'
 import type { Product } from '../programs/product.ts'
 import { undoableOperations } from '../../../src/domain/idempotency/idempotency-key.ts'
-import { NEW_INSTANCE, isMaintenance, type Instance, type Member } from './instance.ts'
-import { NotComputedYet, PairMap, type State, NEVER, RANK } from './state.ts'
-import type { SearchContext } from './search-context.ts'
+import type { Refusals, SearchContext } from './search-context.ts'
+import { livesOf, rowOfKey } from './canonical.ts'
+import { AMOUNT_MINOR, REFUND_MINOR, type Space } from './space.ts'
+import { type Instance, isMaintenance, type Member, NEW_INSTANCE } from './instance.ts'
+import { NEVER, NotComputedYet, PairMap, RANK, type State } from './state.ts'
 
 /** A request that a client may send. */
 interface PossibleRequest {

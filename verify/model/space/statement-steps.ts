@@ -1,30 +1,16 @@
 // Computes the possible effects of a statement, and of a commit or rollback: it is executed, it
 // waits for a lock, it uses an old snapshot, or its connection is lost before or after the
 // execution.
-import { keyOfName, namesOperation, GENERATED_ID_PREFIX } from '../programs/ids.ts'
+import { GENERATED_ID_PREFIX, keyOfName, namesOperation } from '../programs/ids.ts'
 import type { Request, StatementRequest } from '../programs/requests.ts'
-import {
-  addWork,
-  NO_WORK,
-  type Database,
-  type Work,
-  jsonOf,
-  toText,
-  type Row,
-  errorResultOf,
-} from '../store/rows.ts'
+import type { Database, Row, Work } from '../store/rows.ts'
+import { addWork, errorResultOf, jsonOf, NO_WORK, toText } from '../store/rows.ts'
 import { executeStatement, type ExecutionResult } from '../store/memory-store.ts'
 import { canonicalWork } from './canonical.ts'
-import {
-  type EffectBuilder,
-  type StepContext,
-  FAULT_FREE,
-  NO_CONSEQUENCES,
-  type Effect,
-  type SharedState,
-} from './effect.ts'
+import type { Effect, EffectBuilder, SharedState, StepContext } from './effect.ts'
+import { FAULT_FREE, NO_CONSEQUENCES } from './effect.ts'
 import type { Frames } from './frames.ts'
-import { epochOf, parametersOf, withWork, workOf, type Instance } from './instance.ts'
+import { epochOf, type Instance, parametersOf, withWork, workOf } from './instance.ts'
 
 export class StatementSteps {
   readonly #context: StepContext

@@ -1,7 +1,7 @@
 // Checks the invariants of ARCHITECTURE.md on the change of the store by a transition. Each message
 // begins with the number of its invariant.
 import type { Product } from '../programs/product.ts'
-import { type Database, toText, jsonOf, type Row, type Value } from '../store/rows.ts'
+import { type Database, jsonOf, type Row, toText, type Value } from '../store/rows.ts'
 
 /** Orders the recovery points: none is reached after one with a higher rank. */
 export const rankOf = (recoveryPoint: Value | undefined): number =>

@@ -6,35 +6,29 @@ import type { Request, StatementRequest } from '../programs/requests.ts'
 import type { Database, Work } from '../store/rows.ts'
 import type { ExecutionResult } from '../store/memory-store.ts'
 import { CallSteps, LateCalls } from './call-steps.ts'
-import { EffectBuilder, UNCHANGED, joinEffects, type Effect, type SharedState } from './effect.ts'
+import { type Effect, EffectBuilder, joinEffects, type SharedState, UNCHANGED } from './effect.ts'
 import { Frames } from './frames.ts'
+import type { Instance } from './instance.ts'
+import { afterNewEpoch, afterNewJob, isMaintenance, nameOfInstance } from './instance.ts'
+import type { State, Transition } from './state.ts'
 import {
-  type Instance,
-  afterNewJob,
-  afterNewEpoch,
-  isMaintenance,
-  nameOfInstance,
-} from './instance.ts'
-import {
+  computeOnDemand,
+  insertSorted,
   Interner,
+  NEVER,
   NotComputedYet,
   pairKey,
   PairMap,
-  computeOnDemand,
-  NEVER,
   RANK,
-  type Transition,
   sortNumbers,
   spend,
-  insertSorted,
-  type State,
 } from './state.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
 import { StatementSteps } from './statement-steps.ts'
 import { initialDatabase } from './canonical.ts'
 import { Clock } from './clock.ts'
-import { Starts, type Start } from './starts.ts'
+import { type Start, Starts } from './starts.ts'
 import { EndingChecks } from './client-answers.ts'
 import { NO_REFUSALS, type Refusals } from './search-context.ts'
 

@@ -1,5 +1,5 @@
 // The SQL functions and operators that the product's statements use.
-import { toText, isObject, type Value, DIVISION_BY_ZERO, postgresError } from '../store/rows.ts'
+import { DIVISION_BY_ZERO, isObject, postgresError, toText, type Value } from '../store/rows.ts'
 import { compare } from './compare.ts'
 import { UnknownSqlError } from './syntax.ts'
 

@@ -2,18 +2,18 @@
 // statements use. Anything else in a statement is an error, so that nothing of it is ignored.
 import { loadModule, parseSync } from 'pgsql-parser'
 import { type LockMode, toText } from '../store/rows.ts'
-import {
-  UnknownSqlError,
-  type Assignment,
-  type ColumnDefinition,
-  type Expression,
-  type Insert,
-  type Item,
-  type Query,
-  type Select,
-  type Source,
-  type Statement,
+import type {
+  Assignment,
+  ColumnDefinition,
+  Expression,
+  Insert,
+  Item,
+  Query,
+  Select,
+  Source,
+  Statement,
 } from './syntax.ts'
+import { UnknownSqlError } from './syntax.ts'
 
 await loadModule()
 

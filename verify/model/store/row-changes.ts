@@ -1,36 +1,23 @@
 // Locks and changes the rows of one statement, and checks the constraints.
-import { evaluate, holds, type EvaluationContext } from '../sql/evaluate.ts'
+import { evaluate, type EvaluationContext, holds } from '../sql/evaluate.ts'
 import { isSame } from '../sql/compare.ts'
-import { Scope, type Binding } from '../sql/scope.ts'
+import { type Binding, Scope } from '../sql/scope.ts'
 import type { Delete, Insert, Statement, Update } from '../sql/syntax.ts'
+import type { Change, Database, Lock, LockMode, Relation, Row, Value, Work } from './rows.ts'
 import {
-  isConflicting,
-  rowsWith,
-  type Change,
-  type Database,
-  type Lock,
-  type LockMode,
-  type Work,
-  jsonOf,
-  type Relation,
-  type Row,
-  type Value,
   Blocked,
   CHECK_VIOLATION,
   FOREIGN_KEY_VIOLATION,
+  isConflicting,
+  jsonOf,
   NOT_NULL_VIOLATION,
   postgresError,
+  rowsWith,
   UNIQUE_VIOLATION,
   violationOf,
 } from './rows.ts'
-import {
-  keyOfRow,
-  referredKey,
-  tableNamed,
-  type Schema,
-  type Table,
-  type Unique,
-} from './schema.ts'
+import type { Schema, Table, Unique } from './schema.ts'
+import { keyOfRow, referredKey, tableNamed } from './schema.ts'
 
 /** The data that a statement works on. */
 export interface View {

@@ -4,7 +4,7 @@ import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
 import { type Expression, UnknownSqlError } from '../sql/syntax.ts'
-import { toText, type Row, type Value } from './rows.ts'
+import { type Row, toText, type Value } from './rows.ts'
 
 interface Column {
   readonly name: string
