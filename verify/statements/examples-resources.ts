@@ -1,4 +1,5 @@
-// Examples of the statements on payments, refunds, disputes, events and the ledger.
+// Examples of the statements on payments, refunds, disputes, events and the ledger, and on tenants, their
+// API keys, customers and webhooks.
 import * as rotation from '../../src/db/encryption/rotation.ts'
 import * as seals from '../../src/db/encryption/seals.ts'
 import { encryptionKeys } from '../../src/config-formats.ts'
@@ -17,8 +18,21 @@ import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
+import * as apiKeys from '../../src/db/tenants/api-keys.ts'
+import { assignCustomers, listCustomers } from '../../src/db/tenants/provider-customers.ts'
+import { createSharedCount } from '../../src/db/tenants/rate-limits.ts'
+import * as tenants from '../../src/db/tenants/tenants.ts'
+import { findTenantLimits } from '../../src/db/tenants/tenants.ts'
+import { announceEndedKeys } from '../../src/db/connection/notifications.ts'
+import * as writeEvents from '../../src/db/events/write-events.ts'
+import * as webhookAttempts from '../../src/db/webhooks/webhook-attempts.ts'
+import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
+import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
+import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
+import { FAILURES_TO_OPEN } from '../../src/domain/webhooks/webhook-endpoint.ts'
 import type { Example } from './example.ts'
 import {
+  apiKey,
   claim,
   dispute,
   disputeRow,
@@ -26,6 +40,7 @@ import {
   ID,
   KEY,
   LIMIT,
+  newEndpoint,
   NOW,
   PAGE,
   payment,
@@ -37,9 +52,12 @@ import {
   REF,
   refund,
   refundRow,
+  SECRET,
+  webhookJob,
   WINDOW,
   WITH_DELIVERY,
   WRITTEN,
+  writtenEvent,
 } from './example.ts'
 
 const DUE = { tenant_id: ID, id: ID, now: NOW.toISOString() }
@@ -52,7 +70,7 @@ const HOLD = {
 const captureEntry = entryOfCapture(payment, claim.fees)
 const changedDispute = { dispute, before: dispute, events: [] }
 
-export const eventExamples: readonly Example[] = [
+const eventExamples: readonly Example[] = [
   example(findEvent, [ID, ID]),
   example(listEvents, [ID, { type: 'payment.created', paymentId: ID }, PAGE]),
   example(listEvents, [ID, {}, { limit: LIMIT, endingBefore: ID }]),
@@ -75,7 +93,7 @@ export const eventExamples: readonly Example[] = [
   ]),
 ]
 
-export const ledgerExamples: readonly Example[] = [
+const ledgerExamples: readonly Example[] = [
   example(ledgerMovements.findLedgerCaptures, [[REF]]),
   example(ledgerMovements.findLedgerRefunds, [[REF], 'refund']),
   example(insertPostings, [ID, [{ claim, entry: captureEntry }]]),
@@ -100,7 +118,7 @@ export const ledgerExamples: readonly Example[] = [
   example(ledgerTransactions.readLedgerBalances, [ID]),
 ]
 
-export const paymentExamples: readonly Example[] = [
+const paymentExamples: readonly Example[] = [
   example(payments.findPayment, [ID, ID]),
   example(lists.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
   example(payments.findUserOfReference, [
@@ -138,7 +156,7 @@ export const paymentExamples: readonly Example[] = [
   ),
 ]
 
-export const disputeExamples: readonly Example[] = [
+const disputeExamples: readonly Example[] = [
   example(disputes.isDisputed, [payment]),
   example(disputes.findDisputed, [ID, [ID]]),
   example(disputes.updateDispute, [changedDispute], [[disputeRow]]),
@@ -152,7 +170,7 @@ const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }
 const noKeys = { first: undefined, keys: [] }
 const someKeys = encryptionKeys.parse(`old:${Buffer.alloc(32).toString('base64')}`)
 
-export const encryptionExamples: readonly Example[] = [
+const encryptionExamples: readonly Example[] = [
   example(seals.readNeededKeys, [noKeys]),
   example(seals.sealKeys, [someKeys, ['old']]),
   example(seals.forgetOtherSeals, ['new']),
@@ -165,3 +183,91 @@ function rotationExamples(): readonly Example[] {
     example(rotation.replaceIfUnchanged, [column, [older]]),
   ])
 }
+
+const attempt = {
+  id: ID,
+  startedAt: NOW,
+  latencyMs: 12,
+  reply: { httpStatus: 500 },
+  retryInSeconds: 5,
+  failuresBefore: 0,
+  disableAfterSeconds: 60,
+}
+
+const POSTPONED = { endpointId: ID, at: NOW.toISOString() }
+const DELIVERY = { id: ID, endpointId: ID, attempts: 0, nextAttemptAt: NOW.toISOString() }
+
+const tenantExamples: readonly Example[] = [
+  example(announceEndedKeys, []),
+  example(apiKeys.authenticateKey, (_, store) => apiKeys.authenticateKey(store, SECRET)),
+  example(apiKeys.insertApiKey, [{ tenantId: ID, secret: SECRET }], WRITTEN),
+  example(apiKeys.findApiKey, [ID]),
+  example(apiKeys.listApiKeys, [ID, PAGE]),
+  example(apiKeys.rotateKeyIfActive, [apiKey, 60], [[{ retired: true }], [], [{}]]),
+  example(apiKeys.revokeKeyIfNotRevoked, [ID], [[{ revoked: true }]]),
+  example(createSharedCount, (sql) => createSharedCount(sql)('tenant', 1, 1_000), [
+    [{ points: 1, expire: '1' }],
+  ]),
+  example(tenants.insertTenant, ['Shop'], WRITTEN),
+  example(tenants.findTenant, [ID]),
+  example(tenants.listTenants, [PAGE]),
+  example(tenants.changeTenant, [ID, { key_length_min: 36 }], WRITTEN),
+  example(findTenantLimits, [ID]),
+  example(tenants.setTenantDisabled, [ID, true], WRITTEN),
+  example(assignCustomers, [{ tenantId: ID, provider: PROVIDER, customers: ['cus_1'], from: ID }]),
+  example(listCustomers, [{ tenantId: ID, provider: PROVIDER }, PAGE]),
+]
+
+const webhookExamples: readonly Example[] = [
+  example(writeEvents.findSubscribers, [ID]),
+  example(writeEvents.findPaymentEvents, [ID, [ID], EARLY_FRAUD_WARNING]),
+  example(
+    writeEvents.insertEndpointEvent,
+    [REF, 'webhook_endpoint.test'],
+    [[{ id: ID }], [writtenEvent]],
+  ),
+  example(
+    webhookEndpoints.judgeEndpoint,
+    [REF, { ...attempt, verdict: 'failed' }],
+    [[{ failures: FAILURES_TO_OPEN - 1, isFailing: false }]],
+  ),
+  example(webhookEndpoints.endPause, [REF]),
+  example(webhookAttempts.findDueDelivery, [webhookJob]),
+  example(
+    webhookAttempts.recordAttemptIfDue,
+    [webhookJob, { ...attempt, verdict: 'failed' }],
+    [[DELIVERY], [], [{ failures: 0, isFailing: true }], [], [{ id: ID }], ...WITH_DELIVERY],
+  ),
+  example(
+    webhookAttempts.recordAttemptIfDue,
+    [webhookJob, { ...attempt, verdict: 'succeeded' }],
+    [[DELIVERY]],
+  ),
+  example(webhookEndpoints.claimTestIfHalfOpen, [webhookJob, ID, 20]),
+  example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED], [DELIVERY]]),
+  example(webhookAttempts.failIfDue, [webhookJob]),
+  example(webhookDeliveries.findDelivery, [ID, ID]),
+  example(webhookDeliveries.listDeliveries, (sql) => {
+    const filters = { endpointId: ID, eventId: ID, eventIds: [ID], status: 'failed' } as const
+    return webhookDeliveries.listDeliveries(sql, ID, filters, PAGE)
+  }),
+  example(webhookDeliveries.redeliverIfEnabled, [REF], [[DELIVERY]]),
+  example(webhookDeliveries.replayFailedDeliveries, [REF, NOW, LIMIT], [[DELIVERY]]),
+  example(webhookEndpoints.insertEndpoint, [newEndpoint], [[{ slot: 1 }], [{}]]),
+  example(webhookEndpoints.findEndpoint, [ID, ID]),
+  example(webhookEndpoints.listEndpoints, [ID, PAGE]),
+  example(webhookEndpoints.insertTestEvent, [REF], [...WRITTEN, [], [{ id: ID }], [writtenEvent]]),
+  example(webhookEndpoints.updateEndpoint, [REF, { disabled: true }]),
+  example(webhookEndpoints.rotateSecret, [REF, 'whsec_1']),
+  example(webhookEndpoints.deleteEndpoint, [REF]),
+]
+
+export const resourceExamples: readonly Example[] = [
+  ...eventExamples,
+  ...ledgerExamples,
+  ...paymentExamples,
+  ...disputeExamples,
+  ...encryptionExamples,
+  ...tenantExamples,
+  ...webhookExamples,
+]

@@ -1,4 +1,24 @@
-// Examples of the statements of the service itself: migrations, queues, retention and reconciliation.
+// Examples of the statements of the service itself and of its operators: connections, the console, the
+// audit trail, figures, lists of all tenants, migrations, queues, retention and reconciliation.
+import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
+import { readPage } from '../../src/db/connection/pages.ts'
+import { readServer } from '../../src/db/connection/server/server.ts'
+import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/dropped-responses.ts'
+import { allowLongStatements } from '../../src/db/connection/transaction.ts'
+import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
+import { readDatabaseFacts, readServerTime } from '../../src/db/operators/database-facts.ts'
+import * as consoleSessions from '../../src/db/operators/console-sessions.ts'
+import * as paymentOverviews from '../../src/db/operators/lists/payment-overviews.ts'
+import { listUnfinishedOperations } from '../../src/db/operators/unfinished-operations.ts'
+import * as adminActions from '../../src/db/operators/admin-actions.ts'
+import * as activityFigures from '../../src/db/operators/activity-figures.ts'
+import * as providerAccounts from '../../src/db/operators/provider-accounts.ts'
+import { readWithinLimits, selectHealthFigures } from '../../src/db/operators/health-figures.ts'
+import * as operationOverviews from '../../src/db/operators/lists/operation-overviews.ts'
+import { findJobless, findQueued } from '../../src/db/operators/lists/operation-conditions.ts'
+import { createOverviewReader } from '../../src/db/operators/overview.ts'
+import * as serviceProcesses from '../../src/db/operators/process-reporter.ts'
+import * as webhookOverviews from '../../src/db/operators/lists/webhook-overviews.ts'
 import { SERVICE_ROLE } from '../../src/config.ts'
 import { readMigrationState } from '../../src/db/migrations/applied-migrations.ts'
 import { isDistributed } from '../../src/db/migrations/distribution.ts'
@@ -16,7 +36,134 @@ import type { History } from '../../src/db/retention/stored-retention.ts'
 import * as storedRetention from '../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
 import type { Example } from './example.ts'
-import { example, finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
+import { example, finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
+
+function fail(error: unknown): void {
+  throw error
+}
+
+const connectionExamples: readonly Example[] = [
+  example(createJobWaker, (sql) => createJobWaker(sql, fail)()),
+  example(createIdleAnnouncer, (sql) => createIdleAnnouncer(sql, fail)(ID)),
+  example(readPage, (sql) => {
+    const entries = sql`from payments where true`
+    return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
+  }),
+  example(allowLongStatements, []),
+  example(endStalledSessions, [60_000]),
+  example(readDatabaseFacts, [], [[{ version: '18' }]]),
+  example(readServerTime, []),
+  example(advanceAnswerEpoch, []),
+  example(readAnswerEpoch, [], [[{ cluster: '1' }]]),
+  example(readServer, [], [[{ cluster: '1' }]]),
+]
+
+const HASH = Buffer.alloc(32)
+const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }
+const LIMITS = { idleSeconds: 1_800, maxSeconds: 43_200 }
+
+const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
+const WAITING = { id: ID, job_id: ID }
+const CANDIDATE = { tenantId: ID, id: ID }
+const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
+const NAMES = { key: KEY, providerObject: { providers: [PROVIDER], id: 'pi_1' } }
+
+const consoleExamples: readonly Example[] = [
+  example(consoleSessions.insertConsoleSession, [SESSION], [[{ created_at: NOW.toISOString() }]]),
+  example(consoleSessions.findConsoleSession, [HASH, LIMITS]),
+  example(consoleSessions.findOpenConsoleSessions, [[HASH], LIMITS]),
+  example(consoleSessions.touchConsoleSession, [HASH]),
+  example(consoleSessions.deleteConsoleSession, [HASH], [[{}]]),
+  example(consoleSessions.deleteEndedConsoleSessions, [LIMITS]),
+  example(listUnfinishedOperations, [LIMIT]),
+  example(paymentOverviews.findPaymentOverview, [ID], [[ROW]]),
+  example(
+    paymentOverviews.listPaymentsOfTenants,
+    [{ tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE],
+    [[WAITING], [CANDIDATE], [CANDIDATE], [ROW], [], [CANDIDATE], [ROW]],
+  ),
+  example(paymentOverviews.listPaymentsOfTenants, [{ tenant: ID, ...VALUES }, PAGE]),
+]
+
+const PROCESS = {
+  id: ID,
+  kind: 'worker',
+  host: 'node-1',
+  queues: ['payments'],
+  version: '1.0.0',
+  uptimeSeconds: 60,
+  circuits: [{ kind: 'provider', state: 'closed', seconds: 60 }],
+} as const
+
+const PENDING = { id: ID, status: 'pending', job_id: ID }
+
+const EPOCH = {
+  tenant_id: ID,
+  payment_id: ID,
+  operation_id: ID,
+  lease_epoch: 2,
+  at: NOW.toISOString(),
+}
+
+const PROPOSAL = { operationId: ID, actor: 'alice', proposed: {}, proposedAt: NOW }
+
+const operatorExamples: readonly Example[] = [
+  example(
+    providerAccounts.recordFirstAccount,
+    ['stripe', 'acct_1 live'],
+    [[{ account: 'acct_1 live' }]],
+  ),
+  example(
+    providerAccounts.readProviderClock,
+    ['stripe'],
+    [[{ nowMs: 0, atMs: null, seconds: null }]],
+  ),
+  example(providerAccounts.recordClocksApart, ['stripe', 400]),
+  example(adminActions.appendAdminAction, [
+    { actor: 'alice', action: 'tenant.create', subject: null, details: {} },
+  ]),
+  example(adminActions.makeActionId, [], [[{ id: ID }]]),
+  example(adminActions.listAdminActions, [{ actor: 'alice', subject: ID }, PAGE]),
+  example(adminActions.findLastProposal, [ID, { proposed: {}, since: NOW }]),
+  example(adminActions.listOpenProposals, [NOW]),
+  example(adminActions.findLastResolution, [ID]),
+  example(readWithinLimits, [async () => undefined]),
+  example(selectHealthFigures, []),
+  example(createOverviewReader, (sql) => createOverviewReader(sql, () => 0)(), [
+    [],
+    [{ now: NOW.toISOString() }],
+  ]),
+  example(activityFigures.countRecentOperations, [NOW]),
+  example(activityFigures.listTakeovers, [NOW], [[EPOCH]]),
+  example(activityFigures.listWaitingTenants, []),
+  example(serviceProcesses.recordProcess, [PROCESS]),
+  example(serviceProcesses.tryWriting, [ID]),
+  example(serviceProcesses.deleteProcess, [ID]),
+  example(serviceProcesses.listProcesses, []),
+  example(webhookOverviews.listEndpointsOfTenants, [{ view: 'paused' }, PAGE]),
+  example(webhookOverviews.listDeliveriesOfTenants, (sql) => {
+    const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
+    return webhookOverviews.listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
+  }),
+  example(webhookOverviews.listDeliveriesOfTenants, [{ endpointId: ID }, { limit: LIMIT }]),
+  example(webhookOverviews.findEndpointOfTenants, [ID]),
+  example(webhookOverviews.findDeliveryOfTenants, [ID]),
+  example(operationOverviews.listOperationOverviews, (sql) => {
+    const providerObject = { providers: [PROVIDER], id: 'pi_1' }
+    const names = { payment: ID, key: KEY, providerObject }
+    return operationOverviews.listOperationOverviews(
+      sql,
+      { view: 'stuck', tenant: ID, ...names },
+      PAGE,
+    )
+  }),
+  example(operationOverviews.listOperationOverviews, [{ view: 'resolved' }, PAGE]),
+  example(findJobless, [], [[PENDING]]),
+  example(findQueued, [[ID]]),
+  example(operationOverviews.countProposedOperations, [[PROPOSAL]]),
+  example(operationOverviews.findOperationOverview, [ID], [[PENDING]]),
+  example(operationOverviews.lockIfUnknown, [REF]),
+]
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
@@ -27,14 +174,14 @@ const RUN = [[{ run: {} }]]
 /** One tenant, and one page of its rows. */
 const WALKED = [[{ id: ID }], [{ last_id: null, unseen: [] }]]
 
-export const migrationExamples: readonly Example[] = [
+const migrationExamples: readonly Example[] = [
   example(readMigrationState, []),
   example(readOwnerRights, [SERVICE_ROLE], [[{ user: 'owner' }]]),
   example(grantServiceRights, [SERVICE_ROLE]),
   example(isDistributed, []),
 ]
 
-export const queueExamples: readonly Example[] = [
+const queueExamples: readonly Example[] = [
   example(jobs.addJobs, [jobs.PROVIDER_EVENTS_QUEUE, [{ data: {} }]]),
   example(
     deadLetters.listDeadLetters,
@@ -65,7 +212,7 @@ const RETENTION = {
   PAYMENT_RETENTION_DAYS: 0,
 }
 
-export const retentionExamples: readonly Example[] = [
+const retentionExamples: readonly Example[] = [
   ...(Object.keys(storedRetention.retentionSettings) as History[]).map((records) =>
     example(storedRetention.deleteOld, [records, OLD]),
   ),
@@ -81,7 +228,7 @@ export const retentionExamples: readonly Example[] = [
   example(erasedCustomers.eraseCustomer, [TENANT_CUSTOMER, 'ietf'], [[], [{ id: ID }], [], [], []]),
 ]
 
-export const reconciliationExamples: readonly Example[] = [
+const reconciliationExamples: readonly Example[] = [
   example(comparedRecords.findPaymentsOf, [PROVIDER, MATCHED]),
   example(comparedRecords.findRefundsOf, [PROVIDER, MATCHED]),
   example(comparedRecords.findDisputesOf, [PROVIDER, ['du_1']]),
@@ -111,4 +258,14 @@ export const reconciliationExamples: readonly Example[] = [
   example(reconciliationRuns.failRunIfRunning, [ID, {}, 'timeout']),
   example(reconciliationRuns.failAbandonedRuns, []),
   example(reconciliationRuns.findRunToForget, []),
+]
+
+export const serviceExamples: readonly Example[] = [
+  ...connectionExamples,
+  ...consoleExamples,
+  ...operatorExamples,
+  ...migrationExamples,
+  ...queueExamples,
+  ...retentionExamples,
+  ...reconciliationExamples,
 ]
