@@ -11,14 +11,15 @@ import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { type NameServer, startNameServer } from '../../test/support/name-server.ts'
 import { startPgBouncer } from '../../test/support/pgbouncer.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { startListening } from '../listening-process.ts'
 import type { LaneOptions } from './lane-parts.ts'
 import { makeDatabase, needPages, openApiRelay, SHORT_LIMITS, watchMoves } from './lane-parts.ts'
 import { LaneRedis } from './lane-redis.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
-import { SecondProvider } from './second-provider.ts'
+import { startSecondProvider } from './second-provider.ts'
 import { secondProvider } from './second-provider-kind.ts'
-import { ServiceProcess, startStandIn } from './service-process.ts'
+import { ServiceProcess } from './service-process.ts'
 import { Watch } from './watch.ts'
 
 const IDLE_MS = 2_500
@@ -69,7 +70,7 @@ async function startParts(options: LaneOptions) {
   const ofStandIn = { ...settings, ...cached, MOCK_PROVIDER_PORT: '0' }
   return {
     databaseUrl,
-    standIn: await startStandIn(programIn(options.programs, 'mock-provider'), ofStandIn),
+    standIn: await startListening(programIn(options.programs, 'mock-provider'), ofStandIn),
     settings,
     secrets,
     names,
@@ -78,7 +79,7 @@ async function startParts(options: LaneOptions) {
     redis: options.redis === true ? await LaneRedis.start(folder) : undefined,
     second:
       options.secondProvider === true && secondProvider !== undefined
-        ? await SecondProvider.start(secondProvider, options.programs, cached)
+        ? await startSecondProvider(secondProvider, options.programs, cached)
         : undefined,
   }
 }
@@ -130,7 +131,7 @@ export class Lane {
     const service = {
       programs,
       databaseUrl: pooler?.url ?? parts.databaseUrl,
-      providerUrls: { first: this.providerUrl, second: second?.url },
+      providerUrls: { first: this.providerUrl, second: second?.standIn.url },
       providerName: names && PROVIDER_NAME,
       redisPort: redis?.port,
       settings,
@@ -356,7 +357,10 @@ export class Lane {
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
     const { relay, names, pooler, redis, second, standIn } = this.#parts
     relay.close()
-    const others = [names, pooler, redis, second, standIn].map((part) => part?.stop())
-    await Promise.all([...others, this.owner.close()])
+    // In order, so that they leave compiled code for the next processes.
+    for (const part of [standIn, second?.standIn]) part?.process.stop()
+    const others = [names, pooler, redis].map((part) => part?.stop())
+    const ends = [standIn, second?.standIn].map((part) => part?.process.ended)
+    await Promise.all([...others, ...ends, this.owner.close()])
   }
 }

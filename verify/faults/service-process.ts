@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { constants, getPriority, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { startNodeProcess } from '../../dev/stack/node-process.ts'
+import { portIn } from '../listening-process.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { openProviderProxy, type ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
@@ -206,45 +206,9 @@ export class ServiceProcess {
   }
 }
 
-/** The port in the log line of a process that listens. */
-function portIn(line: string): number | undefined {
-  const [, port] = /"port":(\d+),"msg":"[^"]*listening"/.exec(line) ?? []
-  return port === undefined ? undefined : Number(port)
-}
-
 const NICENESS_INCREASE = constants.priority.PRIORITY_BELOW_NORMAL
 const NICENESS_MAX = constants.priority.PRIORITY_LOW
 
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid !== undefined) setPriority(pid, Math.min(getPriority() + NICENESS_INCREASE, NICENESS_MAX))
-}
-
-export interface StandIn {
-  readonly url: string
-  /** With SIGTERM, so that it leaves compiled code for the next process. */
-  readonly stop: () => Promise<unknown>
-}
-
-const STOP_LIMIT_MS = 4_000
-
-export async function startStandIn(
-  script: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<StandIn> {
-  const listening = Promise.withResolvers<number>()
-  const process = startNodeProcess({
-    script,
-    settings,
-    stopLimitMs: STOP_LIMIT_MS,
-    log(line) {
-      const port = portIn(line)
-      if (port !== undefined) listening.resolve(port)
-    },
-  })
-  await process.ready
-  const stop = () => {
-    process.stop()
-    return process.ended
-  }
-  return { url: `http://127.0.0.1:${await listening.promise}`, stop }
 }

@@ -1,19 +1,10 @@
-// Reads the log lines of the processes. Counts provider calls, and collects forbidden lines:
-// secrets, errors and fields that are not on the log's allow list. Keeps only the last lines.
-import { EventEmitter, once } from 'node:events'
+// The service under test: Stripe stand-in, worker and API, as processes on the caller's database. Their
+// log lines are searched for secrets, errors and fields that are not on the log's allow list.
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { openStore } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
-import { type NodeProcess, startNodeProcess } from '../../dev/stack/node-process.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
-import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
-import type { EmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
-import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
-import {
-  makeThrowawayFolder,
-  removeThrowawayFolder,
-} from '../../dev/embedded-postgres/throwaway-folder.ts'
+import type { NodeProcess } from '../../dev/stack/node-process.ts'
+import { startListening, startReady } from '../listening-process.ts'
 import type { Secrets } from './judge.ts'
 
 export type Role = 'provider' | 'worker' | 'api'
@@ -23,15 +14,13 @@ const ERROR = 50
 
 const KEPT_LINES = 40
 
-/** So many are port; the rest will be of the same kind. */
+/** So many are kept; the rest will be of the same kind. */
 const VIOLATIONS_MAX = 20
 
 interface Line {
   readonly level?: number
   readonly msg?: string
-  readonly method?: string
   readonly path?: string
-  readonly port?: number
   readonly unlisted?: readonly string[]
 }
 
@@ -42,8 +31,6 @@ export class ServiceLog {
   #secrets: Secrets | undefined
   #lines = 0
   #providerCalls = 0
-  readonly #ports = new Map<Role, number>()
-  readonly #listening = new EventEmitter()
 
   get lines(): number {
     return this.#lines
@@ -57,14 +44,6 @@ export class ServiceLog {
   /** The last log lines, to explain the failure of a process. */
   get lastLines(): string {
     return this.#last.join('\n')
-  }
-
-  /** The port of a process, once it has logged it. */
-  async portOf(role: Role): Promise<number> {
-    const knownPort = this.#ports.get(role)
-    if (knownPort !== undefined) return knownPort
-    const [port] = (await once(this.#listening, role)) as [number]
-    return port
   }
 
   /** Sets the secrets to look for in later lines. */
@@ -81,10 +60,6 @@ export class ServiceLog {
     }
     const line = parseLine(text)
     if (line === undefined) return
-    if (line.port !== undefined && !this.#ports.has(role)) {
-      this.#ports.set(role, line.port)
-      this.#listening.emit(role, line.port)
-    }
     if (role === 'provider') {
       const { msg, path = '' } = line
       if (msg === 'request' && !path.startsWith('/_control')) this.#providerCalls += 1
@@ -112,8 +87,6 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
-const LOOPBACK = '127.0.0.1'
-const STOP_LIMIT_MS = 5_000
 const STORE_TIMEOUT_MS = 30_000
 
 const SETTINGS = {
@@ -129,19 +102,7 @@ const SETTINGS = {
   LOG_LEVEL: 'trace',
 }
 
-export interface Subject {
-  readonly apiUrl: string
-  readonly providerUrl: string
-  /** The database, with the owner's rights. */
-  readonly store: Store
-  readonly log: ServiceLog
-  readonly adminKey: string
-  readonly webhookSecret: string
-  readonly providerKey: string
-  /** Rejects if a process ends unexpectedly. */
-  readonly failed: Promise<never>
-  stop(): Promise<void>
-}
+export type Subject = Awaited<ReturnType<typeof startSubject>>
 
 /**
  * @param folder for the data of the Stripe stand-in.
@@ -151,7 +112,7 @@ export async function startSubject(
   databaseUrl: string,
   folder: string,
   programOf: (script: string) => string = (script) => script,
-): Promise<Subject> {
+) {
   const secrets = {
     adminKey: `adm_${randomBytes(20).toString('hex')}`,
     webhookSecret: `whsec_${randomBytes(20).toString('hex')}`,
@@ -162,7 +123,7 @@ export async function startSubject(
     ...SETTINGS,
     DATABASE_URL: databaseUrl,
     DATA_DIR: folder,
-    HOST: LOOPBACK,
+    HOST: '127.0.0.1',
     PORT: '0',
     METRICS_PORT: '0',
     MOCK_PROVIDER_PORT: '0',
@@ -170,97 +131,58 @@ export async function startSubject(
     STRIPE_WEBHOOK_SECRET: secrets.webhookSecret,
     ADMIN_API_KEY: secrets.adminKey,
     ENCRYPTION_KEYS: `fuzz:${randomBytes(32).toString('base64')}`,
+    TEST_CONSTANTS: 'true',
+    // Its server has fsync off.
+    DATABASE_MAY_LOSE_COMMITS: 'true',
   }
   const processes: NodeProcess[] = []
-  const start = async (role: Role, script: string, providerUrl = ''): Promise<void> => {
-    const part = startNodeProcess({
-      script: programOf(script),
-      settings: {
-        ...settings,
-        STRIPE_API_BASE: providerUrl,
-        TEST_CONSTANTS: 'true',
-        // Its server has fsync off.
-        DATABASE_MAY_LOSE_COMMITS: 'true',
-      },
-      stopLimitMs: STOP_LIMIT_MS,
-      log: (line) => log.add(role, line),
-    })
-    processes.push(part)
-    await part.ready
-  }
-  const urlOf = async (role: Role) => `http://${LOOPBACK}:${await log.portOf(role)}`
+  const argsOf = (role: Role, script: string, providerUrl = '') =>
+    [
+      programOf(script),
+      { ...settings, STRIPE_API_BASE: providerUrl },
+      (line: string) => log.add(role, line),
+      (process: NodeProcess) => void processes.push(process),
+    ] as const
   const end = async (): Promise<void> => {
     for (const part of processes) part.kill()
     await Promise.all(processes.map(({ ended }) => ended))
   }
   try {
-    await start('provider', 'dev/stripe-stand-in/main.ts')
-    const providerUrl = await urlOf('provider')
-    await Promise.all([
-      start('worker', 'workers/main.ts', providerUrl),
-      start('api', 'src/start/api.ts', providerUrl),
+    const { url: providerUrl } = await startListening(
+      ...argsOf('provider', 'dev/stripe-stand-in/main.ts'),
+    )
+    const [{ url: apiUrl }] = await Promise.all([
+      startListening(...argsOf('api', 'src/start/api.ts', providerUrl)),
+      startReady(...argsOf('worker', 'workers/main.ts', providerUrl)),
     ])
+    const limits = { poolSize: 2, timeoutMs: STORE_TIMEOUT_MS }
+    const store = openStore({ url: databaseUrl, applicationName: 'fuzz', ...limits })
+    // The hourly reconciliation would call the provider and write to tables.
+    await store.sql`delete from ${store.sql(JOB_SCHEMA)}.schedule where key = 'reconcile'`
+    const failed = untilOneEnds(processes, log)
+    // stop() ends the processes too, and then nothing handles this rejection.
+    failed.catch(() => {})
+    return {
+      apiUrl,
+      providerUrl,
+      /** The database, with the owner's rights. */
+      store,
+      log,
+      ...secrets,
+      /** Rejects if a process ends unexpectedly. */
+      failed,
+      async stop() {
+        await end()
+        await store.close()
+      },
+    }
   } catch (error) {
     await end()
     throw new Error(`the service did not start:\n${log.lastLines}`, { cause: error })
-  }
-  const store = openStore({
-    url: databaseUrl,
-    applicationName: 'fuzz',
-    poolSize: 2,
-    timeoutMs: STORE_TIMEOUT_MS,
-  })
-  // The hourly reconciliation would call the provider and write to tables.
-  await store.sql`delete from ${store.sql(JOB_SCHEMA)}.schedule where key = 'reconcile'`
-  const failed = untilOneEnds(processes, log)
-  // stop() ends the processes too, and then nothing handles this rejection.
-  failed.catch(() => {})
-  return {
-    apiUrl: await urlOf('api'),
-    providerUrl: await urlOf('provider'),
-    store,
-    log,
-    ...secrets,
-    failed,
-    async stop() {
-      await end()
-      await store.close()
-    },
   }
 }
 
 async function untilOneEnds(processes: readonly NodeProcess[], log: ServiceLog): Promise<never> {
   const how = await Promise.race(processes.map(({ ended }) => ended))
   throw new Error(`a process ${how}. Its last log lines:\n${log.lastLines}`)
-}
-
-export class Environment {
-  readonly #folder: string
-  #postgres: Promise<EmbeddedPostgres> | undefined
-  #subject: Promise<Subject> | undefined
-
-  private constructor(folder: string) {
-    this.#folder = folder
-  }
-
-  static async make(): Promise<Environment> {
-    return new Environment(await makeThrowawayFolder('fuzz'))
-  }
-
-  async start(): Promise<Subject> {
-    const directory = join(this.#folder, 'postgres')
-    // The data need not survive a power failure, so PostgreSQL need not sync.
-    this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
-    const url = await ensureDatabase(await this.#postgres, 'fuzz')
-    await migrateDatabase(url)
-    this.#subject = startSubject(url, this.#folder)
-    return await this.#subject
-  }
-
-  /** Stops and removes everything, including parts that are still starting. */
-  async remove(): Promise<void> {
-    await this.#subject?.then((subject) => subject.stop()).catch(() => {})
-    await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
-    await removeThrowawayFolder(this.#folder)
-  }
 }

@@ -1,7 +1,7 @@
 // `npm run model`: the model checker. Explores the state spaces of the product, compares the
 // in-memory store with PostgreSQL, checks that the mutants are found, and prints a report.
 import { runCommand, type Working } from '../../bench/command.ts'
-import { ScratchPostgres } from './command/scratch-postgres.ts'
+import { ScratchPostgres } from '../scratch-postgres.ts'
 import { renderReport, runTasks, type Task } from './command/tasks.ts'
 import { HELP, type ModelOptions, readOptions } from './command/options.ts'
 
@@ -11,7 +11,7 @@ await runCommand<ModelOptions, ScratchPostgres>({
   name: 'model',
   help: HELP,
   read: (args) => readOptions(args, Math.random()),
-  make: () => ScratchPostgres.make(),
+  make: () => ScratchPostgres.make('model'),
   work,
 })
 

@@ -31,11 +31,3 @@ test('counts provider calls, but no calls of its control API', () => {
   expect(log.providerCalls).toBe(1)
   expect(log.violations).toEqual([])
 })
-
-test('returns the port of a process before and after it is logged', async () => {
-  const log = new ServiceLog()
-  const early = log.portOf('api')
-  log.add('api', '{"level":30,"port":4711}')
-
-  expect([await early, await log.portOf('api')]).toEqual([4711, 4711])
-})
