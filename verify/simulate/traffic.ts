@@ -46,10 +46,17 @@ async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
   const { history, signal } = options
   const label = String(plan.number)
   const content = { kind: 'payment.create', body: bodyOf(history, plan, label) } as const
-  if (plan.sendsInvalidFirst) await sendInvalid(options, content, label)
+  const withAmount = (amount: number) => ({ ...content, body: { ...content.body, amount } })
+  if (plan.sendsInvalidFirst) {
+    await sendRefused(options, withAmount(0), { why: 'invalid', label: `${label}.invalid` })
+  }
   const operation = begin(options, content, label)
   const answer = await perform(options, operation, plan)
-  if (plan.reusesKey) await reuseKey(options, operation, content)
+  // Without an answer the first request may not have arrived. Then the other body would be accepted.
+  if (plan.reusesKey && operation.answers.length > 0) {
+    const refused = { why: 'reuse', label: `${label}.other` } as const
+    await sendRefused(options, withAmount(plan.amount + 1), refused, operation.key)
+  }
   if (answer?.status !== 201) return
   const { id = '' } = answer.resource
   for (const [index, step] of plan.steps.entries()) {
@@ -60,7 +67,9 @@ async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
     const done = await perform(options, next, step)
     if (done === undefined || done.status >= 400) return
   }
-  if (plan.refundsTooMuch) await refundTooMuch(options, plan, id)
+  if (!plan.refundsTooMuch) return
+  const tooMuch = refundOf(history, id, plan.amount + 1, label)
+  await sendRefused(options, tooMuch, { why: 'too_much', label: `${label}.too-much` })
 }
 
 function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
@@ -73,17 +82,15 @@ function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
   }
 }
 
-function contentOf({ run }: History, step: Step, paymentId: string, label: string): RequestContent {
-  switch (step.action) {
-    case 'capture':
-      return { kind: 'payment.capture', paymentId, amount: step.amount }
-    case 'cancel':
-      return { kind: 'payment.cancel', paymentId }
-    case 'refund': {
-      const metadata = { [RUN_FIELD]: run, [LABEL_FIELD]: label }
-      return { kind: 'refund.create', paymentId, body: { amount: step.amount, metadata } }
-    }
-  }
+function contentOf(history: History, step: Step, paymentId: string, label: string) {
+  if (step.action === 'refund') return refundOf(history, paymentId, step.amount, label)
+  if (step.action === 'cancel') return { kind: 'payment.cancel', paymentId } as const
+  return { kind: 'payment.capture', paymentId, amount: step.amount } as const
+}
+
+function refundOf({ run }: History, paymentId: string, amount: number, label: string) {
+  const metadata = { [RUN_FIELD]: run, [LABEL_FIELD]: label }
+  return { kind: 'refund.create', paymentId, body: { amount, metadata } } as const
 }
 
 /**
@@ -163,59 +170,17 @@ async function isProcessing({ client }: Sender, accepted: Answer): Promise<boole
   }
 }
 
-/** Sends an invalid payment. The service must refuse it without using up the key. */
-async function sendInvalid(
-  options: TrafficOptions,
-  content: RequestContent & { kind: 'payment.create' },
-  parentLabel: string,
-): Promise<void> {
-  const label = `${parentLabel}.invalid`
-  const metadata = { ...content.body.metadata, [LABEL_FIELD]: label }
-  const body = { ...content.body, amount: 0, metadata }
-  await sendRefused(
-    options,
-    { ...content, body },
-    { why: 'invalid', label, key: keyOf(options.history, label) },
-  )
-}
-
-async function reuseKey(
-  options: TrafficOptions,
-  { key, label: parentLabel, answers }: Operation,
-  content: RequestContent & { kind: 'payment.create' },
-): Promise<void> {
-  // Without an answer the first request may not have arrived. Then the other body would be
-  // accepted.
-  if (answers.length === 0) return
-  const label = `${parentLabel}.other`
-  const metadata = { ...content.body.metadata, [LABEL_FIELD]: label }
-  const body = { ...content.body, amount: content.body.amount + 1, metadata }
-  await sendRefused(options, { ...content, body }, { why: 'reuse', label, key })
-}
-
-async function refundTooMuch(
-  options: TrafficOptions,
-  { number, amount }: Plan,
-  paymentId: string,
-): Promise<void> {
-  const { history } = options
-  const label = `${number}.too-much`
-  const metadata = { [RUN_FIELD]: history.run, [LABEL_FIELD]: label }
-  const content = {
-    kind: 'refund.create',
-    paymentId,
-    body: { amount: amount + 1, metadata },
-  } as const
-  await sendRefused(options, content, { why: 'too_much', label, key: keyOf(history, label) })
-}
-
+/** Sends a request that the service must refuse, by default without using up its key. */
 async function sendRefused(
   { sender, history, signal }: TrafficOptions,
-  content: RequestContent,
-  refused: Omit<RefusedRequest, 'answer'>,
+  content: RequestContent & { kind: 'payment.create' | 'refund.create' },
+  refused: Pick<RefusedRequest, 'why' | 'label'>,
+  key = keyOf(history, refused.label),
 ): Promise<void> {
-  const answer = await sender.send(content, refused.key, { patience: 'usual', signal })
-  history.refused.push({ ...refused, answer })
+  const metadata = { ...content.body.metadata, [LABEL_FIELD]: refused.label }
+  const marked = { ...content, body: { ...content.body, metadata } } as RequestContent
+  const answer = await sender.send(marked, key, { patience: 'usual', signal })
+  history.refused.push({ ...refused, key, answer })
 }
 
 interface AwaitOptions {
