@@ -55,7 +55,7 @@ export async function wireApi(
     store,
     apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
-    answers: await openAnswers(config, store, log, observe),
+    answers: await openAnswers(config, { store, log, observe }),
     replays: createReplayCounter(store.sql, log),
     reserve: batchReservations(),
     findKey: batchLookUps(),

@@ -17,7 +17,6 @@ export const CONFIG = 'src/config.ts'
 const CONFIG_ERROR = 'src/config-error.ts'
 const CONSTANTS = 'src/constants.ts'
 const CONFIG_FORMATS = 'src/config-formats.ts'
-const ANSWER_SETTINGS = 'src/answer-settings.ts'
 const RETENTION_SETTINGS = 'src/retention-settings.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
@@ -36,8 +35,9 @@ const CAPABILITIES = 'src/provider/capabilities.ts'
 /** What joins a provider, and the list of those that are joined. */
 const ADAPTER = 'src/provider/provider-adapter.ts'
 const ADAPTERS = 'src/provider/adapters.ts'
-/** The list of the extras. */
+/** The list of the extras, and the only file of the core that imports it. */
 const EXTRAS = 'extras/index.ts'
+const SRC_EXTRAS = 'src/extras.ts'
 
 // prettier-ignore
 export const layers: readonly Layer[] = [
@@ -47,12 +47,12 @@ export const layers: readonly Layer[] = [
     packages: ['drizzle-orm', 'pg-connection-string', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/names/',              mayImport: ['src/names/'],
     packages: ['node:'] },
-  { files: ADAPTERS,                  mayImport: ['src/provider/', EXTRAS],
+  { files: ADAPTERS,                  mayImport: ['src/provider/', SRC_EXTRAS],
     packages: ['zod'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/', CONFIG_ERROR, CONFIG_FORMATS],
     packages: ['stripe', 'cockatiel', 'zod', 'node:'] },
-  { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', 'src/domain/', CONFIG],
-    packages: ['redis', 'pino', 'node:'] },
+  { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', SRC_EXTRAS],
+    packages: ['pino', 'zod'] },
   { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, PROVIDERS, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CAPABILITIES, SPANS, CONFIG],
@@ -101,9 +101,7 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: CONSTANTS,                 mayImport: [], packages: [] },
   { files: CONFIG_ERROR,              mayImport: [], packages: [] },
-  { files: CONFIG,                    mayImport: [CONFIG_ERROR, CONSTANTS, CONFIG_FORMATS, ANSWER_SETTINGS, RETENTION_SETTINGS, ADAPTERS, 'src/domain/tenants/tenant-limits.ts'],
-    packages: ['zod'] },
-  { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
+  { files: CONFIG,                    mayImport: [CONFIG_ERROR, CONSTANTS, CONFIG_FORMATS, RETENTION_SETTINGS, 'src/answers/open-answers.ts', ADAPTERS, 'src/domain/tenants/tenant-limits.ts'],
     packages: ['zod'] },
   { files: RETENTION_SETTINGS,        mayImport: ['src/domain/idempotency/retention.ts'],
     packages: ['zod'] },
@@ -115,7 +113,9 @@ export const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/', 'dev/stand-in/'],
     packages: ['express', 'zod', 'canonicalize', 'pino', 'stripe', 'node:'] },
-  { files: EXTRAS,                    mayImport: ['extras/', ADAPTER],
+  { files: SRC_EXTRAS,                mayImport: [EXTRAS],
+    packages: [] },
+  { files: EXTRAS,                    mayImport: ['extras/', ADAPTER, 'src/answers/answers.ts'],
     packages: [] },
   { files: 'extras/*/stand-in/main.ts', mayImport: ['extras/*/stand-in/', PROCESS],
     packages: ['pino', 'node:'] },
@@ -123,8 +123,8 @@ export const layers: readonly Layer[] = [
     packages: ['express', 'zod', 'pino', 'node:'] },
   { files: 'extras/*/verify/',        mayImport: ['extras/*/', 'verify/'],
     packages: ['node:'] },
-  { files: 'extras/*/',               mayImport: ['extras/*/', 'src/provider/', 'src/names/', 'src/domain/', CONFIG_ERROR, CONFIG_FORMATS],
-    packages: ['zod', 'node:'] },
+  { files: 'extras/*/',               mayImport: ['extras/*/', 'src/answers/', 'src/provider/', 'src/names/', 'src/db/', 'src/domain/', CONFIG_ERROR, CONFIG_FORMATS],
+    packages: ['zod', 'pino', 'node:'] },
   { files: 'dev/stand-in/',           mayImport: ['dev/stand-in/'],
     packages: ['express', 'zod', 'node:'] },
   { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
@@ -164,7 +164,6 @@ export const confined: [string, readonly string[]][] = [
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],
   ['prom-client', ['src/metrics/']],
-  ['redis', ['src/answers/']],
   ['@opentelemetry/api', ['src/tracing/']],
   ['@opentelemetry/sdk-node', ['src/tracing/']],
 ]

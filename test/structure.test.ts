@@ -143,7 +143,7 @@ describe('imports between layers', () => {
     const names = extras.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 
     const joining = core.filter(({ imports }) => imports.some(({ of }) => of.startsWith('extras/')))
-    expect(joining.map(({ path }) => path)).toEqual(['src/provider/adapters.ts'])
+    expect(joining.map(({ path }) => path)).toEqual(['src/extras.ts'])
     const naming = core.filter(({ text }) => names.some((name) => new RegExp(name, 'i').test(text)))
     expect(naming.map(({ path }) => path)).toEqual([])
   })

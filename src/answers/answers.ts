@@ -1,11 +1,11 @@
-// Keeps copies of completed answers in front of the database, so that a replay needs no statement: in
-// this process, and in Redis. Copies only save time. The database alone decides, and a request without
+// Copies of completed answers in front of the database, so that a replay needs no statement. An extra keeps
+// them; without it there are none. Copies only save time. The database alone decides, and a request without
 // a valid copy is served by it as before.
+import type { Logger } from 'pino'
+import type { z } from 'zod'
+import type { Store } from '../db/connection/client.ts'
 import type { IdempotencyKey, KeyName } from '../db/idempotency/idempotency-keys.ts'
-import type { AnswerEpoch } from './answer-epoch.ts'
-import type { MemoryAnswers } from './memory-answers.ts'
 import type { AnswersObserver } from './observer.ts'
-import type { RedisAnswers } from './redis-answers.ts'
 
 export interface Answers {
   /**
@@ -34,41 +34,20 @@ export const noAnswers: Answers = {
   close() {},
 }
 
-interface Layers {
-  readonly epoch: AnswerEpoch
-  readonly memory: MemoryAnswers | undefined
-  readonly redis: RedisAnswers | undefined
+type Settings = Readonly<Record<string, unknown>>
+
+interface AnswersParts {
+  readonly store: Pick<Store, 'sql' | 'listen'>
+  readonly log: Logger
   readonly observe: AnswersObserver
 }
 
-export function createAnswers({ epoch, memory, redis, observe }: Layers): Answers {
-  const copies = new WeakSet<IdempotencyKey>()
-  const findCopy = async (name: KeyName): Promise<IdempotencyKey | undefined> => {
-    const current = epoch.current()
-    if (current === undefined) return undefined
-    const remembered = memory?.find(current, name)
-    if (memory !== undefined) {
-      observe.lookedUpAnswer('memory', remembered === undefined ? 'miss' : 'hit')
-    }
-    if (remembered !== undefined) return remembered
-    const shared = await redis?.find(current, name)
-    // A response may have been dropped while Redis answered.
-    if (shared === undefined || epoch.current() !== current) return undefined
-    if (shared.response !== null) memory?.keep(current, shared)
-    return shared
-  }
-  return {
-    epoch: () => epoch.current(),
-    async find(name) {
-      const copy = await findCopy(name)
-      if (copy !== undefined) copies.add(copy)
-      return copy
-    },
-    keep(before, key) {
-      if (before === undefined || before !== epoch.current() || copies.has(key)) return
-      memory?.keep(before, key)
-      redis?.keep(before, key)
-    },
-    close: () => redis?.close(),
-  }
+/** An extra that keeps copies. */
+export interface AnswerCopies {
+  /** The schemas of its settings, by the names of the variables. */
+  readonly settings: z.ZodRawShape
+  /** Refuses what does not fit to the other settings. */
+  check(settings: Settings, context: z.RefinementCtx): void
+  /** Its packages are loaded only when they are used. */
+  open(settings: Settings, parts: AnswersParts): Promise<Answers>
 }

@@ -1,45 +1,20 @@
-// Opens the layers of copies that the settings ask for.
-import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
-import type { Store } from '../db/connection/client.ts'
-import { followAnswerEpoch } from './answer-epoch.ts'
-import { createAnswers, noAnswers, type Answers } from './answers.ts'
-import { createMemoryAnswers } from './memory-answers.ts'
-import type { AnswersObserver } from './observer.ts'
-import { createRedisAnswers } from './redis-answers.ts'
+// Opens the copies of answers of an extra, if there is one.
+import type { z } from 'zod'
+import { extras } from '../extras.ts'
+import { noAnswers, type AnswerCopies, type Answers } from './answers.ts'
 
-/** An answer takes about 3 KB, so that both are reached at about the same time. */
-const MEMORY_ANSWERS = 10_000
-const MEMORY_BYTES = 32 * 1024 * 1024
+const [copies] = extras.answerCopies
 
-type Settings = Pick<
-  Config,
-  'ANSWER_CACHE_SECONDS' | 'REDIS_URL' | 'REDIS_KEY_PREFIX' | 'REDIS_TIMEOUT_MS'
->
+/** The settings of the extra. The core knows none of them by name. */
+export const answerSettings: object = { ...copies?.settings }
 
-/** Neither layer is on by default. Redis's client is loaded only when it is used. */
+export function checkAnswers(settings: object, context: z.RefinementCtx): void {
+  copies?.check({ ...settings }, context)
+}
+
 export async function openAnswers(
-  { ANSWER_CACHE_SECONDS, REDIS_URL, REDIS_KEY_PREFIX, REDIS_TIMEOUT_MS }: Settings,
-  store: Pick<Store, 'sql' | 'listen'>,
-  log: Logger,
-  observe: AnswersObserver,
+  settings: object,
+  parts: Parameters<AnswerCopies['open']>[1],
 ): Promise<Answers> {
-  if (ANSWER_CACHE_SECONDS === 0 && REDIS_URL === undefined) return noAnswers
-  const bounds = { answers: MEMORY_ANSWERS, bytes: MEMORY_BYTES, seconds: ANSWER_CACHE_SECONDS }
-  const link =
-    REDIS_URL === undefined
-      ? undefined
-      : (await import('./redis-link.ts')).connectRedis({
-          url: REDIS_URL,
-          prefix: REDIS_KEY_PREFIX,
-          timeoutMs: REDIS_TIMEOUT_MS,
-          log,
-          observe,
-        })
-  return createAnswers({
-    epoch: followAnswerEpoch(store, log),
-    memory: ANSWER_CACHE_SECONDS === 0 ? undefined : createMemoryAnswers(bounds),
-    redis: link && createRedisAnswers(link, observe),
-    observe,
-  })
+  return copies === undefined ? noAnswers : await copies.open({ ...settings }, parts)
 }

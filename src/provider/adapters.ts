@@ -1,12 +1,11 @@
-// The providers that the service knows. All that concerns each of them takes them from this list. It is the
-// only file of the core that knows an extra.
+// The providers that the service knows. All that concerns each of them takes them from this list.
 import type { z } from 'zod'
-import { providers as extraProviders } from '../../extras/index.ts'
+import { extras } from '../extras.ts'
 import { UNDECLARED, type Capabilities } from './capabilities.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
 import { stripe, type stripeSettings } from './stripe/adapter.ts'
 
-export const adapters: readonly ProviderAdapter[] = [stripe, ...extraProviders]
+export const adapters: readonly ProviderAdapter[] = [stripe, ...extras.providers]
 
 export const providerNames = adapters.map(({ name }) => name)
 

@@ -39,7 +39,6 @@ const SLOWEST = [
   'alerts/store-outages.system.test.ts',
   'dev/stack/stack.system.test.ts',
   'db/connection/odd-defaults.system.test.ts',
-  'crashes/redis.system.test.ts',
   'console/pages.system.test.ts',
   'deploy/rolling-deploy.system.test.ts',
   'alerts/provider-outages.system.test.ts',

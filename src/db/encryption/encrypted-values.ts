@@ -32,7 +32,7 @@ export interface EncryptedColumn {
   decrypt<Text extends string | null>(row: Row, stored: Text): string | Text
 }
 
-function columnOf(column: string): EncryptedColumn {
+export function columnOf(column: string): EncryptedColumn {
   return {
     name: column,
     encrypt({ tenantId, id }, text) {
@@ -51,6 +51,3 @@ export const clientSecret = columnOf('payments.client_secret')
 
 /** Also of the previous secrets: the statement that rotates a secret moves them there as they are. */
 export const endpointSecret = columnOf('webhook_endpoints.secret')
-
-/** A whole answer in Redis. It has no row: its id is its epoch and its idempotency key. */
-export const sharedAnswer = columnOf('redis.answers')

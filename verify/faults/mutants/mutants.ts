@@ -1,9 +1,9 @@
 // A mutant: the product with one rule removed, to prove that the suite detects it. Some rules have
 // a second safeguard behind them, for example a constraint or a check of the provider. Such a
 // mutant removes both, because without the rule alone nothing would break.
+import { globSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { REPOSITORY } from '../service-process.ts'
@@ -72,7 +72,6 @@ const FILES = [
   'events',
   'disputes',
   'keys',
-  'copies',
   'batches',
   'references',
   'routes',
@@ -84,8 +83,14 @@ const FILES = [
   'neighbours',
 ]
 
-export const mutants: readonly Mutant[] = FILES.flatMap((file) => {
-  const text = readFileSync(new URL(`${file}.yaml`, import.meta.url), 'utf8')
+/** Also those of the extras. */
+const paths = [
+  ...FILES.map((file) => `verify/faults/mutants/${file}.yaml`),
+  ...globSync('extras/*/verify/mutants.yaml', { cwd: REPOSITORY }).toSorted(),
+]
+
+export const mutants: readonly Mutant[] = paths.flatMap((path) => {
+  const text = readFileSync(join(REPOSITORY, path), 'utf8')
   const read = z.record(z.string(), mutant).parse(parse(text))
   return Object.entries(read).map(([name, own]) => ({ name, ...own }))
 })

@@ -1,5 +1,5 @@
 // Keeps completed answers in the memory of this process, up to a number, a size and an age.
-import type { IdempotencyKey, KeyName } from '../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey, KeyName } from '../../src/db/idempotency/idempotency-keys.ts'
 
 export interface MemoryAnswers {
   /** The completed key, if it was kept in this epoch and neither expired nor grew too old. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { nameInRedis, openAnswer, sealAnswer } from '../../src/answers/sealed-answer.ts'
-import { completedKey } from '../support/completed-key.ts'
-import { ENCRYPTION_KEYS, encryptionKeyOf, useKeys } from '../support/encryption.ts'
+import { nameInRedis, openAnswer, sealAnswer } from '../sealed-answer.ts'
+import { completedKey } from '../../../test/support/completed-key.ts'
+import { ENCRYPTION_KEYS, encryptionKeyOf, useKeys } from '../../../test/support/encryption.ts'
 
 const EPOCH = 'cluster 1 1767225600.000001 7'
 const NOW = Date.now()

@@ -1,9 +1,9 @@
 // Follows the epoch of stored responses. A process that does not listen for drops knows no epoch, so
 // that it uses no copies.
 import type { Logger } from 'pino'
-import type { Store } from '../db/connection/client.ts'
-import { RESPONSES_DROPPED_CHANNEL } from '../db/connection/notifications.ts'
-import { readAnswerEpoch } from '../db/idempotency/dropped-responses.ts'
+import type { Store } from '../../src/db/connection/client.ts'
+import { RESPONSES_DROPPED_CHANNEL } from '../../src/db/connection/notifications.ts'
+import { readAnswerEpoch } from '../../src/db/idempotency/dropped-responses.ts'
 
 const READ_AGAIN_MS = 1_000
 

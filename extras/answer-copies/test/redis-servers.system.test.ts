@@ -4,21 +4,25 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
-import { findIdempotencyKey } from '../../src/db/idempotency/idempotency-keys.ts'
-import { makeAuthority, type Authority, type ServerName } from '../support/certificates.ts'
-import { paymentBody, postPayment } from '../support/client.ts'
-import { startCuttableRelay, type CuttableRelay } from '../support/cuttable-relay.ts'
+import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
+import {
+  makeAuthority,
+  type Authority,
+  type ServerName,
+} from '../../../test/support/certificates.ts'
+import { paymentBody, postPayment } from '../../../test/support/client.ts'
+import { startCuttableRelay, type CuttableRelay } from '../../../test/support/cuttable-relay.ts'
 import {
   loadSlowly,
   SLOW_TO_LOAD,
   startRedis,
   type RedisServer,
   testWithRedis as test,
-} from '../support/redis.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
-import type { ServiceProcess } from '../support/start-script.ts'
-import { makeTemporaryFolder } from '../support/temporary-folder.ts'
-import { until } from '../support/until.ts'
+} from '../../../test/support/redis.ts'
+import { startService, type OwnService, type Tenant } from '../../../test/support/service.ts'
+import type { ServiceProcess } from '../../../test/support/start-script.ts'
+import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { until } from '../../../test/support/until.ts'
 
 const PASSWORD = `secret-${randomUUID()}`
 const LOGIN = `:${PASSWORD}@`

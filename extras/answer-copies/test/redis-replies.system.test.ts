@@ -6,20 +6,20 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { silentAnswersObserver } from '../../src/answers/observer.ts'
-import { connectRedis, type RedisLink } from '../../src/answers/redis-link.ts'
-import { createLog } from '../../src/log.ts'
-import { makeAuthority } from '../support/certificates.ts'
-import { startCuttableRelay } from '../support/cuttable-relay.ts'
+import { silentAnswersObserver } from '../../../src/answers/observer.ts'
+import { connectRedis, type RedisLink } from '../redis-link.ts'
+import { createLog } from '../../../src/log.ts'
+import { makeAuthority } from '../../../test/support/certificates.ts'
+import { startCuttableRelay } from '../../../test/support/cuttable-relay.ts'
 import {
   loadSlowly,
   SLOW_TO_LOAD,
   startRedis,
   testWithRedis,
   type RedisServer,
-} from '../support/redis.ts'
-import { makeTemporaryFolder } from '../support/temporary-folder.ts'
-import { until } from '../support/until.ts'
+} from '../../../test/support/redis.ts'
+import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { until } from '../../../test/support/until.ts'
 
 /** Longer than a busy machine stops a process. */
 const TIMEOUT_MS = 2_000

@@ -1,11 +1,14 @@
 import { expect, test } from '@jest/globals'
 import pino from 'pino'
-import { followAnswerEpoch } from '../../src/answers/answer-epoch.ts'
-import { inTransaction } from '../../src/db/connection/transaction.ts'
-import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/dropped-responses.ts'
-import { openTestStore } from '../db/reservations.ts'
-import { until } from '../support/until.ts'
-import { database, store } from '../support/own-store.ts'
+import { followAnswerEpoch } from '../answer-epoch.ts'
+import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import {
+  advanceAnswerEpoch,
+  readAnswerEpoch,
+} from '../../../src/db/idempotency/dropped-responses.ts'
+import { openTestStore } from '../../../test/db/reservations.ts'
+import { until } from '../../../test/support/until.ts'
+import { database, store } from '../../../test/support/own-store.ts'
 
 const log = pino({ level: 'silent' })
 

@@ -1,6 +1,6 @@
 // The settings for copies of answers in front of the database, and what they need of the others.
 import { z } from 'zod'
-import type { EncryptionKeys } from './config-formats.ts'
+import type { EncryptionKeys } from '../../src/config-formats.ts'
 
 /** `redis://` or `rediss://` (TLS), with a user, a password and the number of a database. */
 const redisUrl = z.string().refine(isRedisUrl, {
@@ -25,7 +25,7 @@ function isPercentEncoded(text: string): boolean {
   }
 }
 
-export const answerSettings = {
+export const settings = {
   ANSWER_CACHE_SECONDS: z.coerce.number().min(0).max(3_600).default(0),
   REDIS_URL: redisUrl.optional(),
   REDIS_KEY_PREFIX: z.string().max(100).default('atomic-payments:'),
@@ -37,11 +37,11 @@ interface RedisSettings {
 }
 
 /** An answer in Redis is accepted because only this service can have encrypted it. */
-export function encryptsAnswers({ REDIS_URL: url, ENCRYPTION_KEYS: keys }: RedisSettings): boolean {
-  return url === undefined || keys === undefined || keys.first !== undefined
-}
-
-export const needsEncryption = {
-  path: ['REDIS_URL'],
-  error: 'needs ENCRYPTION_KEYS without plain: answers are encrypted in Redis',
+export function requireEncryption(
+  { REDIS_URL: url, ENCRYPTION_KEYS: keys }: RedisSettings,
+  context: z.RefinementCtx,
+): void {
+  if (url === undefined || keys === undefined || keys.first !== undefined) return
+  const message = 'needs ENCRYPTION_KEYS without plain: answers are encrypted in Redis'
+  context.addIssue({ code: 'custom', path: ['REDIS_URL'], message })
 }

@@ -2,20 +2,20 @@
 // the one that PostgreSQL stored, and no failure costs every request a delay.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { findIdempotencyKey } from '../../src/db/idempotency/idempotency-keys.ts'
-import { showId } from '../../src/domain/resource-id.ts'
-import { paymentBody, postPayment, read, type ApiResponse } from '../support/client.ts'
-import { startCuttableRelay } from '../support/cuttable-relay.ts'
-import { fetchApi } from '../support/documented.ts'
-import { expectLedgerBalanced } from '../support/ledger.ts'
+import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
+import { paymentBody, postPayment, read, type ApiResponse } from '../../../test/support/client.ts'
+import { startCuttableRelay } from '../../../test/support/cuttable-relay.ts'
+import { fetchApi } from '../../../test/support/documented.ts'
+import { expectLedgerBalanced } from '../../../test/support/ledger.ts'
 import {
   startRedis,
   startReplica,
   type RedisServer,
   testWithRedis as test,
-} from '../support/redis.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
-import { until } from '../support/until.ts'
+} from '../../../test/support/redis.ts'
+import { startService, type OwnService, type Tenant } from '../../../test/support/service.ts'
+import { until } from '../../../test/support/until.ts'
 
 const ADMIN_API_KEY = 'adm_0123456789abcdef01234567'
 const REDIS_TIMEOUT_MS = 500

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { createMemoryAnswers } from '../../src/answers/memory-answers.ts'
-import { completedKey } from '../support/completed-key.ts'
+import { createMemoryAnswers } from '../memory-answers.ts'
+import { completedKey } from '../../../test/support/completed-key.ts'
 
 const bounds = { answers: 3, bytes: 1_000_000, seconds: 60 }
 const EPOCH = 'epoch'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { ConfigError } from '../src/config-error.ts'
-import { readConfig } from '../src/config.ts'
+import { ConfigError } from '../../../src/config-error.ts'
+import { readConfig } from '../../../src/config.ts'
 
 const ENCRYPTION_KEYS = `one:${btoa('o'.repeat(32))}`
 const FORM = 'REDIS_URL: must be redis[s]://[[user]:password@]host[:port][/database]'
@@ -18,7 +18,7 @@ describe('REDIS_URL', () => {
     'redis://app:hunter%402@redis.internal:6380/0',
     'rediss://app:hunter2@redis.internal',
   ])('may be %s', (url) => {
-    expect(read(url).REDIS_URL).toBe(url)
+    expect(read(url)).toMatchObject({ REDIS_URL: url })
   })
 
   test.each([

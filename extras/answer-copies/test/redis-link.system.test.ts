@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect } from '@jest/globals'
 import pino from 'pino'
-import { silentAnswersObserver } from '../../src/answers/observer.ts'
-import { connectRedis, type RedisLink } from '../../src/answers/redis-link.ts'
-import { startRedis, type RedisServer, testWithRedis as test } from '../support/redis.ts'
-import { until } from '../support/until.ts'
+import { silentAnswersObserver } from '../../../src/answers/observer.ts'
+import { connectRedis, type RedisLink } from '../redis-link.ts'
+import { startRedis, type RedisServer, testWithRedis as test } from '../../../test/support/redis.ts'
+import { until } from '../../../test/support/until.ts'
 
 /** Longer than a busy machine stops a process. */
 const TIMEOUT_MS = 2_000
