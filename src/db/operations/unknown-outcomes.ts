@@ -45,7 +45,9 @@ export async function claimDueChecks(
       order by next_check_at
       limit ${limit}
     `
-    const claimed = await together(due.map((row) => claimIfDue(tx, delaysSeconds, row)))
+    // All processes lock in the same order, so that they do not deadlock.
+    const inOrder = due.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    const claimed = await together(inOrder.map((row) => claimIfDue(tx, delaysSeconds, row)))
     return await joinResources(tx, claimed.flat(), true)
   })
   return checks.map((check) => ({
