@@ -1,4 +1,5 @@
 // Keeps copies of completed answers in front of the database: in this process, and in Redis.
+import { CLOCK_SKEW_SECONDS } from '../../src/domain/idempotency/repeatability.ts'
 import type { IdempotencyKey, KeyName } from '../../src/db/idempotency/idempotency-keys.ts'
 import type { Answers } from '../../src/answers/answers.ts'
 import type { AnswersObserver } from '../../src/answers/observer.ts'
@@ -33,7 +34,8 @@ export function createAnswers({ epoch, memory, redis, observe }: Layers): Answer
     epoch: () => epoch.current(),
     async find(name) {
       const copy = await findCopy(name)
-      if (copy !== undefined) copies.add(copy)
+      if (copy === undefined || mayHaveExpired(copy)) return undefined
+      copies.add(copy)
       return copy
     },
     keep(before, key) {
@@ -43,4 +45,9 @@ export function createAnswers({ epoch, memory, redis, observe }: Layers): Answer
     },
     close: () => redis?.close(),
   }
+}
+
+/** By a clock that is ahead. The reaper may have deleted the key then, and another request used it again. */
+function mayHaveExpired({ expiresAt }: IdempotencyKey): boolean {
+  return expiresAt.getTime() - CLOCK_SKEW_SECONDS * 1_000 <= Date.now()
 }
