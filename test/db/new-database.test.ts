@@ -1,5 +1,5 @@
-// A new database has no statistics: until autovacuum first analyzes a table, PostgreSQL guesses. A tenant's
-// later payments read as many rows and entries of indexes as its first ones, whatever the guess.
+// A new database has no statistics. Until autovacuum analyzes a table, PostgreSQL plans with default
+// estimates. The number of rows and index entries that a payment reads must not grow with those before it.
 import { beforeAll, expect, test } from '@jest/globals'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { t } from '../support/own-engine.ts'

@@ -31,7 +31,7 @@ const announce = ({ payment }: Subject) =>
   finishWithPayment(200, payment, { announces: EARLY_FRAUD_WARNING })
 
 const flag = defineOperation(
-  'payment.flag',
+  'payment.remark',
   { started: { record: announce } },
   { startsFrom: ['requires_capture', 'succeeded'], subject, ...keepsStatus },
 )
@@ -57,7 +57,7 @@ const captureAndFlag = defineOperation(
 const endpointOf = (operation: typeof flag | typeof captureAndFlag) =>
   paymentEndpoint({
     operation,
-    path: '/v1/payments/:id/flag',
+    path: '/v1/payments/:id/remark',
     contract: capturePaymentContract,
     body: z.strictObject({}),
     parameters: () => ({}),

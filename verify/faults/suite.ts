@@ -296,7 +296,7 @@ export class Suite {
     )
     const isUnstruck = shouldRepeat(made.result) && made.result.struck === 0
     const isByChance = isUnstruck && (await this.#isByChance(prepared, run))
-    return { ...made, result: { ...made.result, isByChance } }
+    return isByChance ? { ...made, result: { ...made.result, isByChance } } : made
   }
 
   /** Whether a run without a fault misses the first point of this one, which a counting run reached. */

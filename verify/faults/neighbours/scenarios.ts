@@ -117,7 +117,7 @@ async function addNeighbour({ lane, neighbours: others, signal }: Merchant): Pro
 
 const CLIENTS = 16
 
-/** Sends that many payments, and returns when all are accepted. Nobody waits for their answers. */
+/** Sends payments, and returns when each has its 202. Their final answers are read later. */
 async function acceptBacklog(merchant: Merchant, count: number): Promise<void> {
   const { sender, signal } = merchant
   const beginOne = () => merchant.begin({ kind: 'payment.create', body: MANUAL })
