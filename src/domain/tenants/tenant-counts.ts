@@ -23,3 +23,8 @@ export function createCounts(): Counts {
     },
   }
 }
+
+/** The share of one tenant, which is one at least, unless there is nothing. */
+export function shareOf(all: number): number {
+  return Math.ceil(all / 2)
+}

@@ -4,8 +4,7 @@
 import type { Logger } from 'pino'
 import type { Store } from '../../db/connection/client.ts'
 import { findIdle, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { createCounts } from '../../domain/tenants/tenant-counts.ts'
-import { shareOf } from '../limits/body-limit.ts'
+import { createCounts, shareOf } from '../../domain/tenants/tenant-counts.ts'
 import { IDLE_CHANNEL } from '../../db/connection/notifications.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 

@@ -6,8 +6,7 @@ import type { Sql } from '../../db/connection/client.ts'
 import { withinMs } from '../../db/connection/store-errors.ts'
 import { addReplays, type KeyReuse, type ReplayCount } from '../../db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
-import { createCounts } from '../../domain/tenants/tenant-counts.ts'
-import { shareOf } from '../limits/body-limit.ts'
+import { createCounts, shareOf } from '../../domain/tenants/tenant-counts.ts'
 
 const WRITE_INTERVAL_MS = 2_000
 

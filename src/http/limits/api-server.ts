@@ -1,5 +1,5 @@
-// Creates the HTTP server in front of the app. It sets the time limits for clients, and answers
-// with a problem where Node would refuse a request without a body before the app sees it.
+// Creates the HTTP server in front of the app. It sets Node's limits for clients, and answers with a
+// problem where Node would refuse a request without a body before the app sees it.
 import { randomUUID } from 'node:crypto'
 import {
   createServer,
@@ -16,7 +16,6 @@ import { problemAnswer, type TextAnswer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../responses/flavor-headers.ts'
 import { BODY_TIMEOUT_MS } from '../requests/read-body.ts'
-import { limitConnections } from './connections.ts'
 
 /**
  * Keeps a limit above another one. Node closes an idle connection a second after its limit, and
@@ -55,9 +54,6 @@ export function createApiServer(
   },
 ): Server {
   const unfinished: Unfinished = new WeakMap()
-  const takeTurn = createPipeline((response) =>
-    refuse(parts, response, 'overloaded', 'too many pipelined requests'),
-  )
   const keepAliveMs = parts.settings.HTTP_KEEP_ALIVE_SECONDS * 1_000
   // For a new connection Node counts the time before the first byte, too. Load balancers open
   // connections ahead, and use them as late as those that they keep.
@@ -75,68 +71,66 @@ export function createApiServer(
     (request, response) => {
       const { socket } = request
       if (socket.timeout !== server.timeout) socket.setTimeout(server.timeout)
-      keepUntilClosed(unfinished, socket, response)
-      takeTurn(request, response, () => {
-        markBegun(request, response)
+      inTurn(unfinished, response, () => {
         const fault = faultOf(request)
         if (fault === undefined) app(request, response)
         else refuse(parts, response, 'malformed-request', fault)
       })
     },
   )
-  const markBegun = limitConnections(
-    server,
-    {
-      most: parts.settings.MAX_CONNECTIONS,
-      idleMaxMs: keepAliveMs + headersTimeoutMs + MARGIN_MS,
-      checkIntervalMs: timeouts.checkIntervalMs,
-    },
-    parts.log,
-  )
+  server.maxConnections = parts.settings.MAX_CONNECTIONS
+  server.on('drop', logAtIntervals(parts.log))
   server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
   // This limit is for a client that does not read. It begins with the first request.
   server.on('connection', (socket) => socket.setTimeout(headersTimeoutMs + MARGIN_MS))
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     refuse(parts, response, 'expectation-failed', 'an expectation other than 100-continue'),
   )
-  refuseTunnels(server, parts, unfinished)
   refuseBroken(server, parts, unfinished)
   return server
 }
 
-/** The responses of each connection that are not closed yet. */
-type Unfinished = WeakMap<Duplex, Set<ServerResponse>>
+/** One line for all connections that are refused in this time: there may be thousands. */
+const LOG_INTERVAL_MS = 1_000
 
-function keepUntilClosed(unfinished: Unfinished, socket: Duplex, response: ServerResponse): void {
-  const responses = unfinished.get(socket) ?? new Set()
-  unfinished.set(socket, responses.add(response))
-  response.once('close', () => responses.delete(response))
+function logAtIntervals(log: RefusingParts['log']): () => void {
+  let loggedAtMs = -Infinity
+  return () => {
+    if (performance.now() - loggedAtMs < LOG_INTERVAL_MS) return
+    loggedAtMs = performance.now()
+    log.warn('too many connections; new ones are closed')
+  }
 }
 
-function refuseTunnels(server: Server, parts: RefusingParts, unfinished: Unfinished): void {
-  server.on('connect', (_request, socket) => {
-    // Node has detached the socket: without this listener, an error would crash the process.
-    socket.on('error', () => socket.destroy())
-    cutOffAfter(socket, server.timeout)
-    afterEarlier([...(unfinished.get(socket) ?? [])], () => {
-      if (!socket.writable) socket.destroy()
-      else refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
-      // A socket that is not read never reports that its client disconnected.
-      socket.resume()
-    })
-  })
+/** The responses of each connection that are not closed yet, in their order. */
+type Unfinished = WeakMap<Duplex, Set<ServerResponse>>
+
+/** How many requests may wait behind the current one: more than honest clients send ahead. */
+export const AHEAD_MAX = 100
+
+/**
+ * Runs the work of a request when the client has read the answers to the earlier requests on its
+ * connection, as HTTP requires for requests that change something (RFC 9112 section 9.3.2). Skips it
+ * when the connection ends before. Ends the connection when too many are waiting.
+ */
+function inTurn(unfinished: Unfinished, response: ServerResponse, work: () => void): void {
+  const { socket } = response.req
+  const responses = unfinished.get(socket) ?? new Set()
+  const [last] = [...responses].slice(-1)
+  unfinished.set(socket, responses.add(response))
+  response.once('close', () => responses.delete(response))
+  if (responses.size > AHEAD_MAX + 1) socket.destroy()
+  else if (last === undefined) work()
+  else last.once('close', () => socket.writable && work())
 }
 
 /** Refuses requests that Node cannot parse, and requests that arrive too slowly. */
 function refuseBroken(server: Server, parts: RefusingParts, unfinished: Unfinished): void {
-  const broken = new WeakSet<Duplex>()
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy(error)
       return
     }
-    if (broken.has(socket)) return
-    broken.add(socket)
     afterEarlier([...(unfinished.get(socket) ?? [])], (responses) => {
       // An answer that is partly sent cannot be taken back, and nothing may be inserted into it.
       const isAnswering = responses.some(({ headersSent }) => headersSent)
@@ -207,11 +201,7 @@ function refuseOnSocket(
   socket.end(`${head}\r\n\r\n${body}`)
   // Node no longer times this socket out, and a client that keeps sending would keep it open
   // forever.
-  cutOffAfter(socket, LINGER_MS)
-}
-
-function cutOffAfter(socket: Duplex, ms: number): void {
-  const timer = setTimeout(() => socket.destroy(), ms)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
 }
 
@@ -242,52 +232,5 @@ function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: st
       'content-length': String(Buffer.byteLength(answer.body)),
       connection: 'close',
     },
-  }
-}
-
-// The requests of one connection are served one after the other. HTTP requires this for requests that change
-// something (RFC 9112 section 9.3.2), and it limits the work for a client that reads no answers.
-
-/** How many requests may wait behind the current one: more than honest clients send ahead. */
-export const AHEAD_MAX = 100
-
-interface PipelineSlot {
-  readonly response: ServerResponse
-  readonly work: () => void
-}
-
-interface Pipeline {
-  readonly waiting: PipelineSlot[]
-  /** A request was refused. That answer is the last one on the connection. */
-  isFull: boolean
-}
-
-/**
- * Runs the work of a request when the client has read the answers to the earlier requests on its
- * connection. Skips it when the connection ends before.
- *
- * @param refuseLast refuses a request when too many are waiting; it must end the connection.
- */
-function createPipeline(refuseLast: (response: ServerResponse) => void) {
-  const pipelines = new WeakMap<Duplex, Pipeline>()
-
-  const begin = (socket: Duplex, { response, work }: PipelineSlot): void => {
-    response.once('close', () => goOn(socket))
-    work()
-  }
-  const goOn = (socket: Duplex): void => {
-    const next = pipelines.get(socket)?.waiting.shift()
-    if (next === undefined || !socket.writable) pipelines.delete(socket)
-    else begin(socket, next)
-  }
-  return ({ socket }: IncomingMessage, response: ServerResponse, work: () => void): void => {
-    const pipeline = pipelines.get(socket)
-    if (pipeline === undefined) {
-      pipelines.set(socket, { waiting: [], isFull: false })
-      return begin(socket, { response, work })
-    }
-    pipeline.isFull ||= pipeline.waiting.length >= AHEAD_MAX
-    if (pipeline.isFull) refuseLast(response)
-    else pipeline.waiting.push({ response, work })
   }
 }

@@ -5,8 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED, GOES_ON } from '../responses/answer.ts'
-import { createBodyLimit, shareOf } from './body-limit.ts'
-import { createCounts } from '../../domain/tenants/tenant-counts.ts'
+import { createCounts, shareOf } from '../../domain/tenants/tenant-counts.ts'
 
 /** Health checks are never refused: a busy process must not look dead to its orchestrator. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
@@ -33,13 +32,9 @@ export interface Places {
    */
   assign(request: IncomingMessage, tenantId: string): void
   /**
-   * Reads the rest of a request that is still arriving. The request releases its place meanwhile,
-   * because its client determines how long that takes. As many requests may be arriving as there
-   * are places, those of one tenant in half of them. With more, the oldest is refused: its `read`
-   * must fail with the reason of the signal.
-   *
-   * @throws ProblemError overloaded, or too-many-concurrent-requests. The caller must not have had
-   *   any effect before.
+   * Reads the rest of a request that is still arriving. When more senders are unknown than have places,
+   * the oldest that is arriving is refused: its `read` must fail with the reason of the signal. An
+   * honest sender's body has arrived long before that.
    */
   whileArriving<Value>(
     request: IncomingMessage,
@@ -47,14 +42,12 @@ export interface Places {
   ): Promise<Value>
 }
 
-/**
- * The place of a request: `released` while it arrives, `ended` after the answer or a disconnect.
- */
 interface Place {
   readonly isUnverified: boolean
   /** Undefined until the request is authenticated. */
   tenantId: string | undefined
-  state: 'in_use' | 'released' | 'ended'
+  /** After the answer, a disconnect or a refusal. */
+  isEnded: boolean
 }
 
 /**
@@ -65,66 +58,66 @@ interface Place {
  */
 export function createPlaces(most: number, waiting: (tenantId?: string) => number): Places {
   const mostUnverified = Math.ceil(most / PLACES_PER_UNVERIFIED)
-  const readers = { verified: createBodyLimit(most), unverified: createBodyLimit(mostUnverified) }
   const places = new WeakMap<IncomingMessage, Place>()
   const inUse = createCounts()
+  /** How to refuse each unverified request that is arriving; the oldest comes first. */
+  const arriving = new Map<Place, () => void>()
   let unverified = 0
 
   const count = ({ isUnverified, tenantId }: Place, change: 1 | -1): void => {
     inUse.add(tenantId, change)
     if (isUnverified) unverified += change
   }
-  const refuseIfTenantHasShare = (tenantId: string): void => {
-    if (inUse.of(tenantId) - waiting(tenantId) < shareOf(most)) return
-    throw new ProblemError('too-many-concurrent-requests')
+  const end = (place: Place): void => {
+    if (!place.isEnded) count(place, -1)
+    place.isEnded = true
   }
-  const take = (place: Place): void => {
-    const isFull =
-      inUse.all() - waiting() >= most || (place.isUnverified && unverified >= mostUnverified)
-    if (isFull) throw new ProblemError('overloaded')
-    if (place.tenantId !== undefined) refuseIfTenantHasShare(place.tenantId)
-    count(place, 1)
-    place.state = 'in_use'
-  }
-  const release = (place: Place, state: 'released' | 'ended'): void => {
-    if (place.state === 'in_use') count(place, -1)
-    place.state = state
+  const refuseOldest = (): void => {
+    const [refuse] = arriving.values()
+    refuse?.()
   }
   return {
     take(request, response, isUnverified = false) {
-      const place: Place = { isUnverified, tenantId: undefined, state: 'released' }
-      take(place)
+      if (isUnverified && unverified >= mostUnverified) refuseOldest()
+      const isFull =
+        inUse.all() - waiting() >= most || (isUnverified && unverified >= mostUnverified)
+      if (isFull) throw new ProblemError('overloaded')
+      const place: Place = { isUnverified, tenantId: undefined, isEnded: false }
+      count(place, 1)
       places.set(request, place)
-      const end = () => {
-        response.off(ANSWERED, end).off(GOES_ON, end).off('close', end)
-        release(place, 'ended')
+      const endOnce = () => {
+        response.off(ANSWERED, endOnce).off(GOES_ON, endOnce).off('close', endOnce)
+        end(place)
       }
       // Not `finish`: a client that never reads its answer would keep the place forever.
-      response.once(ANSWERED, end).once(GOES_ON, end).once('close', end)
+      response.once(ANSWERED, endOnce).once(GOES_ON, endOnce).once('close', endOnce)
     },
     assign(request, tenantId) {
       const place = places.get(request)
-      if (place?.state !== 'in_use') return
-      refuseIfTenantHasShare(tenantId)
+      if (place === undefined || place.isEnded) return
+      if (inUse.of(tenantId) - waiting(tenantId) >= shareOf(most)) {
+        throw new ProblemError('too-many-concurrent-requests')
+      }
       count(place, -1)
       place.tenantId = tenantId
       count(place, 1)
     },
     async whileArriving(request, read) {
       const place = places.get(request)
-      if (request.complete || place?.state !== 'in_use') return await read()
-      release(place, 'released')
-      const reader = readers[place.isUnverified ? 'unverified' : 'verified']
-      const value = await reader(place.tenantId, read)
-      if (isReleased(place)) take(place)
-      return value
+      if (place?.isUnverified !== true) return await read()
+      const refusal = new AbortController()
+      arriving.set(place, () => {
+        arriving.delete(place)
+        end(place)
+        refusal.abort(new ProblemError('overloaded', { headers: { connection: 'close' } }))
+      })
+      try {
+        return await read(refusal.signal)
+      } finally {
+        arriving.delete(place)
+      }
     },
   }
-}
-
-/** A function, because the compiler does not see that a disconnect may have changed the state. */
-function isReleased({ state }: Place): boolean {
-  return state === 'released'
 }
 
 /**

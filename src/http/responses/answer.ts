@@ -1,5 +1,6 @@
 // Defines the answer of an endpoint, and is the one place where answers and errors become HTTP.
 import type { ServerResponse } from 'node:http'
+import { finished } from 'node:stream'
 import type { Response } from 'express'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -159,18 +160,7 @@ const LINGER_MS = 2_000
  * section 9.6).
  */
 function endLingering(response: ServerResponse, body: string | Buffer): void {
-  const { req: request } = response
-  if (request.complete) {
-    response.end(body)
-    return
-  }
   response.write(body)
-  const end = (): void => {
-    clearTimeout(timer)
-    response.end()
-  }
-  const timer = setTimeout(end, LINGER_MS)
-  request.once('close', end)
-  request.once('end', end)
-  request.resume()
+  const signal = AbortSignal.timeout(LINGER_MS)
+  finished(response.req.resume(), { signal }, () => response.end())
 }

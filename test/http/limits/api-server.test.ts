@@ -29,7 +29,6 @@ const refused: [what: string, type: string, status: number, bytes: string][] = [
   ['a chunked body with HTTP/1.0', 'malformed-request', 400, `POST /v1/payments HTTP/1.0\r\n${HOST}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['a URL without a host', 'malformed-request', 400, `GET http://[ HTTP/1.1\r\n${HOST}\r\n`],
   ['a URL without a path', 'malformed-request', 400, `GET api://?a HTTP/1.1\r\n${HOST}\r\n`],
-  ['a tunnel', 'route-not-found', 404, `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
 ]
 
 describe('a malformed request is answered with a problem:', () => {
@@ -66,7 +65,6 @@ describe('a malformed request is answered with a problem:', () => {
 test.each([
   ['headers that never end', `GET /healthz HTTP/1.1\r\n${HOST}x-slow: `],
   ['no HTTP', 'nonsense\r\n\r\n'],
-  ['a tunnel', `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
 ])('a client that is refused for %s and keeps sending is disconnected', async (_what, bytes) => {
   const { hostname, port } = new URL(api.url)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }).resume()
@@ -82,24 +80,10 @@ test.each([
   }
 })
 
-test('a client that sends only empty lines after a request is disconnected', async () => {
+test('a client that requests a tunnel is disconnected', async () => {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname).resume()
-  const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
-  socket.write(`GET /healthz HTTP/1.1\r\n${HOST}\r\n`)
-  const dripping = setInterval(() => socket.write('\r\n'), 50)
-  const startedAt = performance.now()
-  await closed
-  clearInterval(dripping)
-
-  // It may be idle for as long as any other connection.
-  expect(performance.now() - startedAt).toBeGreaterThan(1_000)
-}, 20_000)
-
-test('a client that requests a tunnel and resets the connection crashes nothing', async () => {
-  const { hostname, port } = new URL(api.url)
-  const socket = connect(Number(port), hostname)
-  socket.write(`CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`, () => socket.resetAndDestroy())
+  socket.write(`CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`)
   await once(socket, 'close')
 
   expect(await exchangeRaw(api.url, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/ 200 /)

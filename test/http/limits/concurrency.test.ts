@@ -1,4 +1,4 @@
-// The limit on requests that are worked on at a time, and on bodies that arrive at a time.
+// The limit on requests that are worked on at a time, and how many of one tenant.
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { eventSources } from '../../../src/provider/adapters.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { limitedApi } from '../../support/for-file.ts'
-import { exchangeRaw, parseRaw } from '../../support/limited-api.ts'
+import { exchangeRaw } from '../../support/limited-api.ts'
 import type { ServedApi } from '../../support/served-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -60,58 +60,6 @@ test('beyond the limit a request is refused at once with a Retry-After, and noth
   expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
 })
 
-test('a body that is arriving occupies no place', async () => {
-  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
-  const tenant = await limited.createTenant()
-  const slow = await beginPayment(api.url, tenant)
-
-  const other = await postPayment(api.url, tenant)
-  slow.end()
-
-  expect(other.status).toBe(202)
-})
-
-test('beyond the limit of arriving bodies, the oldest is refused', async () => {
-  await serve({ MAX_CONCURRENT_REQUESTS: '2' })
-  const tenant = await limited.createTenant()
-  const slow: Slow[] = []
-  const owners = await Promise.all([1, 2, 3].map(() => limited.createTenant()))
-  for (const owner of owners) slow.push(await beginPayment(api.url, owner))
-  const [first, second, third] = slow as [Slow, Slow, Slow]
-
-  const refused = parseRaw(await first.answer)
-  const other = await postPayment(api.url, tenant)
-  second.end()
-  third.end()
-
-  expect(refused).toMatchObject({
-    status: 503,
-    headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[12]$/) },
-    json: { type: '/problems/overloaded' },
-  })
-  expect(other.status).toBe(202)
-  expect(await countKeys(tenant, ...owners)).toBe(1)
-})
-
-test('a tenant with half of the arriving bodies gets its own oldest one refused', async () => {
-  await serve({ MAX_CONCURRENT_REQUESTS: '4' })
-  const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
-  const oldest = await beginPayment(api.url, other)
-  const [first, second, third] = [
-    await beginPayment(api.url, greedy),
-    await beginPayment(api.url, greedy),
-    await beginPayment(api.url, greedy),
-  ]
-
-  const refused = parseRaw(await first.answer)
-  oldest.socket.write(oldest.rest)
-  const [answered] = (await once(oldest.socket, 'data')) as [Buffer]
-  for (const slow of [second, third, oldest]) slow.end()
-
-  expect(refused).toMatchObject({ status: 503, json: { type: '/problems/overloaded' } })
-  expect(answered.toString()).toContain('HTTP/1.1 202')
-})
-
 test('a tenant gets half of the places, and the others are free for other tenants', async () => {
   await serve({ MAX_CONCURRENT_REQUESTS: '4' })
   const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
@@ -132,21 +80,6 @@ test('a tenant gets half of the places, and the others are free for other tenant
   expect(await countKeys(greedy, other)).toBe(2)
 })
 
-test('a body of a tenant that meanwhile has half of the places is refused', async () => {
-  await serve({ MAX_CONCURRENT_REQUESTS: '4' })
-  const tenant = await limited.createTenant()
-  const slow = await beginPayment(api.url, tenant)
-  const working = [workFor(tenant), workFor(tenant)]
-
-  slow.socket.write(slow.rest)
-  const [answered] = (await once(slow.socket, 'data')) as [Buffer]
-  for (const response of working) response.emit(ANSWERED)
-  slow.end()
-
-  expect(answered.toString()).toContain('HTTP/1.1 429')
-  expect(await countKeys(tenant)).toBe(0)
-})
-
 /** Takes a place for a request of the tenant, until its response emits ANSWERED. */
 function workFor({ id }: Tenant): Response {
   const { places } = api.parts.limits
@@ -156,26 +89,21 @@ function workFor({ id }: Tenant): Response {
   return response
 }
 
-test('a request whose body has arrived gets a place or is refused with a Retry-After', async () => {
-  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
-  const tenant = await limited.createTenant()
-  const slow = await beginPayment(api.url, tenant)
-  const working = new EventEmitter() as Response
-  api.parts.limits.places.take({ path: '/v1/payments' } as Request, working)
+test('bodies of a tenant that are arriving occupy its half of the places', async () => {
+  await serve({ MAX_CONCURRENT_REQUESTS: '4' })
+  const [slow, other] = [await limited.createTenant(), await limited.createTenant()]
+  const sockets = [await beginPayment(api.url, slow), await beginPayment(api.url, slow)]
 
-  slow.socket.write(slow.rest)
-  await once(slow.socket, 'data')
-  working.emit(ANSWERED)
-  const other = await postPayment(api.url, tenant)
-  slow.end()
+  const own = await postPayment(api.url, slow)
+  const elsewhere = await postPayment(api.url, other)
+  for (const socket of sockets) socket.destroy()
 
-  expect(parseRaw(await slow.answer)).toMatchObject({
-    status: 503,
-    headers: { 'retry-after': expect.stringMatching(/^[12]$/) },
-    json: { type: '/problems/overloaded' },
+  expect(own).toMatchObject({
+    status: 429,
+    json: { type: '/problems/too-many-concurrent-requests' },
   })
-  expect(other.status).toBe(202)
-  expect(await countKeys(tenant)).toBe(1)
+  expect(elsewhere.status).toBe(202)
+  expect(await countKeys(slow, other)).toBe(1)
 })
 
 const OPEN_SETTINGS = {
@@ -240,17 +168,8 @@ test('slow senders of unsigned events block neither tenants nor the provider', a
   expect(event.status).toBe(400)
 })
 
-interface Slow {
-  readonly socket: Socket
-  /** The missing part of its body. */
-  readonly rest: string
-  /** All bytes of the answer, once the connection is closed. */
-  readonly answer: Promise<string>
-  end(): void
-}
-
 /** Sends a payment whose body arrives in part; resolves when the API reads it. */
-async function beginPayment(url: string, tenant: Tenant): Promise<Slow> {
+async function beginPayment(url: string, tenant: Tenant): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const body = JSON.stringify(paymentBody())
@@ -263,13 +182,10 @@ async function beginPayment(url: string, tenant: Tenant): Promise<Slow> {
     `content-length: ${body.length}`,
   ]
   const reading = jest.spyOn(api.parts.limits.places, 'whileArriving')
-  const received: string[] = []
-  const answer = once(socket, 'close').then(() => received.join(''))
-  socket.on('data', (chunk) => received.push(String(chunk)))
   socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
   await until(() => reading.mock.calls.length > 0)
   reading.mockRestore()
-  return { socket, rest: body.slice(5), answer, end: () => socket.destroy() }
+  return socket
 }
 
 test('an answer that its client does not read occupies no place', async () => {

@@ -62,7 +62,7 @@ test('reading fails at once when the place is given to another request, and leav
   const timersBefore = countTimers()
   const read = () => {
     const request = requestOf()
-    limits.places.take(request, new EventEmitter() as Response)
+    limits.places.take(request, new EventEmitter() as Response, true)
     return { request, reading: readBody({ limits }, request) }
   }
   const slow = read()

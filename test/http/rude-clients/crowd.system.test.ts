@@ -32,7 +32,7 @@ const crowd: readonly Slow[] = [
   {
     count: 100,
     atOnce: (tenant) => lookupBytes(tenant, '/v1/payments?limit=100').repeat(10),
-    dripped: '\r\n',
+    dripped: '',
     reads: false,
   },
   {

@@ -82,7 +82,6 @@ describe('pipelined requests', () => {
       [202, 400],
       ['first'],
     ],
-    ['requests a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', [202, 404], ['first']],
     ['has no Host', requestBytes({ headers: { host: undefined } }), [202, 400], ['first']],
     [
       'has an unknown path',
@@ -122,21 +121,15 @@ describe('pipelined requests', () => {
     expect(await keysOf()).toEqual(['key-1', 'other'])
   })
 
-  test('are refused when too many are waiting, and the connection ends', async () => {
+  test('end their connection when too many are waiting', async () => {
     const { locked, release } = await lockKeys(api)
-    const behind = requestBytes().repeat(3 * AHEAD_MAX)
-    const connection = await sendRaw(api.url, paymentBytes(tenant, 'first') + behind)
+    const connection = await sendRaw(api.url, paymentBytes(tenant, 'first'))
     await untilWaitingForLock(api)
+    connection.socket.write(requestBytes().repeat(3 * AHEAD_MAX))
+    expect(await connection.untilClosed()).toEqual([])
     release()
     await locked
-    const answers = await connection.untilClosed()
-
-    const served = Array.from({ length: AHEAD_MAX }, () => 200)
-    expect(statusesOf(answers)).toEqual([202, ...served, 503])
-    expect(answers.at(-1)).toMatchObject({
-      headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[12]$/) },
-      json: { type: '/problems/overloaded' },
-    })
+    await until(async () => (await keysOf()).includes('first'))
   })
 
   test('are worked on only as far as the client reads their answers', async () => {
