@@ -56,7 +56,7 @@ export const CONSTANTS = {
 
   /** Proxies cut a silent request after 60 s. */
   WAIT_MAX_SECONDS: 30,
-  /** Beyond it the connection is closed that has had no open request for the longest time. */
+  /** Beyond it a new connection is closed. A proxy in front closes those of slow clients sooner. */
   MAX_CONNECTIONS: 10_000,
   /** They wait for results, and hold no connection to the database. */
   MAX_WAITING_REQUESTS: 5_000,
