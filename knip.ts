@@ -4,7 +4,7 @@ import type { KnipConfig } from 'knip'
 
 const config: KnipConfig = ({ production = false }) => ({
   entry: [
-    'src/start/{api,dashboard,doctor,env-file,migrate,reconcile,rotate-encryption,tenants}.ts!',
+    'src/start/{api,doctor,env-file,migrate,reconcile,rotate-encryption,tenants}.ts!',
     '{src/openapi,workers,dev,extras,verify,bench,cli,mcp}/**/main.ts!',
     'extras/*/verify/*.ts!',
     'extras/*/test/{fixture,canary}.ts',

@@ -79,8 +79,6 @@ export const CONSTANTS = {
 
   /** OWASP: 15 to 30 minutes for applications of low risk; a session of the console ends after 12 hours. */
   CONSOLE_IDLE_SECONDS: 1_800,
-  /** `npm run dashboard` listens on the loopback address only. */
-  DASHBOARD_PORT: 3_200,
 }
 
 export type Constants = Readonly<typeof CONSTANTS>

@@ -45,9 +45,12 @@ beforeAll(async () => {
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'copy.config.js'), JEST_CONFIG)
-  const list = join(folder, 'extras/index.ts')
-  const text = await readFile(list, 'utf8')
-  await writeFile(list, extras.reduce(withoutExtra, text))
+  for (const file of ['extras/index.ts', 'package.json']) {
+    const text = await readFile(join(folder, file), 'utf8')
+    const without = extras.reduce(withoutExtra, text)
+    expect(without).not.toBe(text)
+    await writeFile(join(folder, file), without)
+  }
   for (const name of extras) await rm(join(folder, 'extras', name), { recursive: true })
   await run('src/openapi/main.ts')
   await run('dev/docs/main.ts')
@@ -65,10 +68,13 @@ test('without its extras the project passes its tests', async () => {
   expect(stderr).toMatch(/Tests: .* [1-9]\d* passed/)
 })
 
-/** The list without the import of an extra and its place. */
-function withoutExtra(list: string, name: string): string {
-  const pattern = new RegExp(`^import \\{ (\\w+) \\} from './${name}/.*\\n`, 'm')
-  const [line = '', own = ''] = pattern.exec(list) ?? []
-  expect(own).not.toBe('')
-  return list.replace(line, '').replaceAll(new RegExp(`\\b${own}\\b,? ?`, 'g'), '')
+/** The file without the import of an extra and its place, or without its script. */
+function withoutExtra(text: string, name: string): string {
+  const pattern = new RegExp(
+    `^import \\{ (\\w+) \\} from './${name}/.*\\n|^.* extras/${name}/.*\\n`,
+    'm',
+  )
+  const [line = '', own] = pattern.exec(text) ?? []
+  const without = text.replace(line, '')
+  return own === undefined ? without : without.replaceAll(new RegExp(`\\b${own}\\b,? ?`, 'g'), '')
 }

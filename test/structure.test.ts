@@ -17,7 +17,7 @@ const ENVIRONMENT_OF_LAUNCHER = [
   'extras/*/stand-in/main.ts',
   'dev/stack/node-process.ts',
   'dev/stack/main.ts',
-  'src/start/dashboard.ts',
+  'extras/queue-dashboard/main.ts',
   'client/examples/settings.ts',
   'cli/main.ts',
   'mcp/main.ts',

@@ -8,12 +8,7 @@ import type { Config } from '../../src/config.ts'
 import { ensureDemoTenant } from './demo-tenant.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { readAdminApiKey, readDemoApiKey, readEncryptionKeys } from './generated-secrets.ts'
-import {
-  leaveStackSettings,
-  removeStackSettings,
-  leaveDatabaseUrl,
-  removeDatabaseUrl,
-} from '../../src/start/stack-settings.ts'
+import { leaveStackSettings, removeStackSettings } from '../../src/start/stack-settings.ts'
 import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
 import { lockFolder } from '../embedded-postgres/folder-lock.ts'
 import { startBreakItServer, type BreakItServer } from '../break-it/server.ts'
@@ -115,7 +110,6 @@ export class Stack {
     for (const part of this.#parts.toReversed()) await part.stop()
     if (this.#parts.length > 0) {
       await removeStackSettings(this.#config.DATA_DIR)
-      await removeDatabaseUrl(this.#config.DATA_DIR)
     }
     this.#unlock()
     if (this.#parts.length > 0) this.#log('stopped')
@@ -162,9 +156,7 @@ export class Stack {
       return server
     }
     const start = () => postgresPart(startServer())
-    const url = await ensureDatabase(await this.#startPart(() => supervise(start, log)), DATABASE)
-    await leaveDatabaseUrl(this.#config.DATA_DIR, url)
-    return url
+    return await ensureDatabase(await this.#startPart(() => supervise(start, log)), DATABASE)
   }
 
   async #prepareDatabase(databaseUrl: string, apiKey: string): Promise<void> {

@@ -1,6 +1,5 @@
 // The settings of a running `npm start`, stored in its data folder, and read by the commands that an
-// operator runs beside it: which database, provider and encryption key it has chosen by itself. The URL of its
-// database also stands alone, for processes that are started apart from it (the dashboard of the queues).
+// operator runs beside it: which database, provider and encryption key it has chosen by itself.
 import { existsSync } from 'node:fs'
 import { readFile, rm, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -61,21 +60,4 @@ export async function writePrivately(file: string, text: string): Promise<void> 
   const unfinished = `${file}.unfinished`
   await writeFile(unfinished, text, { mode: 0o600 })
   await rename(unfinished, file)
-}
-
-const urlFileOf = (folder: string): string => join(folder, 'database-url')
-
-/** Writes the URL, readable for the file's owner only, because it contains a password. */
-export async function leaveDatabaseUrl(folder: string, url: string): Promise<void> {
-  await writePrivately(urlFileOf(folder), url)
-}
-
-export async function removeDatabaseUrl(folder: string): Promise<void> {
-  await rm(urlFileOf(folder), { force: true })
-}
-
-/** Undefined when no stack runs with this folder. After a crash, the file may be left over. */
-export async function findDatabaseUrl(folder: string): Promise<string | undefined> {
-  const file = urlFileOf(folder)
-  return existsSync(file) ? readFile(file, 'utf8') : undefined
 }

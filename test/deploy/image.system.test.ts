@@ -216,11 +216,16 @@ test('rotates the encryption, as the owner', async () => {
 })
 
 test('serves the dashboard', async () => {
-  const settings = { DATABASE_URL: database.url, DASHBOARD_PORT: String(await freePort()) }
-  const dashboard = startProcess('src/start/dashboard.ts', { root, env: environment(settings) })
-  await dashboard.waitForLine((line) => line.includes(settings.DASHBOARD_PORT))
+  const env = environment({ DATABASE_URL: database.url })
+  const port = String(await freePort())
+  const dashboard = startProcess('extras/queue-dashboard/main.ts', {
+    root,
+    env,
+    args: ['--port', port],
+  })
+  await dashboard.waitForLine((line) => line.includes(port))
 
-  const { status } = await fetch(`http://127.0.0.1:${settings.DASHBOARD_PORT}/`)
+  const { status } = await fetch(`http://127.0.0.1:${port}/`)
   expect(status).toBe(200)
 })
 

@@ -28,7 +28,6 @@ const MOVED_FILES = [
   'src/db/migrate-main.ts',
   'src/tenants.ts',
   'src/reconcile-main.ts',
-  'src/dashboard-main.ts',
 ]
 
 /** The names of the migrations, such as `0000_schema`. */

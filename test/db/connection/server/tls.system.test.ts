@@ -225,36 +225,6 @@ describe('npm run migrate', () => {
   })
 })
 
-describe('npm run dashboard', () => {
-  async function dashboardOf(url: string) {
-    const env = { DATABASE_URL: url, DASHBOARD_PORT: '0' }
-    const dashboard = startProcess('src/start/dashboard.ts', { env })
-    const line = await dashboard.waitForLine((text) => text.includes('The queues are at'))
-    const page = await (await fetch(`${/http:\S+\d/.exec(line)?.[0]}/queues`)).text()
-    dashboard.kill('SIGTERM')
-    await dashboard.exited
-    return { page, lines: dashboard.lines.join('\n') }
-  }
-
-  test('shows the queues over TLS, with the certificate of the client', async () => {
-    const { certificate, key } = servers.client
-    const { host } = new URL(urlOf(''))
-    const files = `sslrootcert=${servers.authority.certificate}&sslcert=${certificate}&sslkey=${key}`
-    const hosts = `127.0.0.1:${servers.standby.port},${host}`
-    const parameters = `sslmode=verify-full&target_session_attrs=read-write&${files}`
-
-    const { page } = await dashboardOf(`postgres://${CERTIFIED}@${hosts}/${DATABASE}?${parameters}`)
-    expect(page).toContain('operations.dead')
-  })
-
-  test('says why it refuses a server', async () => {
-    const { page, lines } = await dashboardOf(urlOf('sslmode=verify-full&sslrootcert=OTHER'))
-
-    expect(page).not.toContain('operations.dead')
-    expect(lines).toContain('dashboard: TLS with localhost')
-  })
-})
-
 describe('files', () => {
   test.each([
     ['sslrootcert', 'a missing file', 'sslmode=verify-full&sslrootcert=MISSING', /ENOENT/],

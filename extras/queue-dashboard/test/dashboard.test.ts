@@ -1,16 +1,16 @@
 // Tests `npm run dashboard` as a process, on the loopback address.
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../src/db/connection/client.ts'
-import { SERVICE_ROLE } from '../../src/config.ts'
-import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-settings.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { startProcess, type ServiceProcess } from '../support/processes.ts'
-import { makeTemporaryFolder } from '../support/temporary-folder.ts'
-import { openTestStore } from '../db/reservations.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
+import { leaveStackSettings, removeStackSettings } from '../../../src/start/stack-settings.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { startProcess, type ServiceProcess } from '../../../test/support/processes.ts'
+import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { openTestStore } from '../../../test/db/reservations.ts'
 
-const start = (env: Record<string, string>) =>
-  startProcess('src/start/dashboard.ts', { env: { DASHBOARD_PORT: '0', ...env } })
+const start = (env: Record<string, string>, args = ['--port', '0']) =>
+  startProcess('extras/queue-dashboard/main.ts', { env, args })
 
 async function urlOf(dashboard: ServiceProcess): Promise<string> {
   await dashboard.waitUntilReady()
@@ -41,11 +41,11 @@ describe('with a database', () => {
 
   test('refuses a port that is in use, and says what to do', async () => {
     const { port } = new URL(url)
-    const second = start({ DATABASE_URL: database.url, DASHBOARD_PORT: port })
+    const second = start({ DATABASE_URL: database.url }, ['--port', port])
 
     expect(await second.exited).toMatchObject({ code: 1 })
     expect(second.lines).toEqual([
-      `dashboard: port ${port} is in use; end the program that uses it`,
+      `dashboard: port ${port} is in use; end the program that uses it, or name another one by --port`,
     ])
   })
 
@@ -100,15 +100,26 @@ describe('with a database', () => {
   })
 })
 
+test.each([
+  [['--port', '65536'], '--port: 0 to 65535'],
+  [['--prot', '1'], "Unknown option '--prot'"],
+])('refuses %j, and shows its usage', async (args, reason) => {
+  const refused = start({ DATABASE_URL: database.url }, args)
+
+  expect(await refused.exited).toMatchObject({ code: 1 })
+  expect(refused.lines.join('\n')).toContain(reason)
+  expect(refused.lines.join('\n')).toContain('Usage: npm run dashboard')
+})
+
 test('finds the embedded database of a running stack, and without one says how to start it', async () => {
   const folder = await makeTemporaryFolder()
-  await leaveDatabaseUrl(folder, database.url)
+  await leaveStackSettings(folder, { DATABASE_URL: database.url })
   const dashboard = start({ DATA_DIR: folder })
   expect(await (await fetch(`${await urlOf(dashboard)}/queues`)).text()).toContain('operations')
   dashboard.kill('SIGTERM')
   await dashboard.exited
 
-  await removeDatabaseUrl(folder)
+  await removeStackSettings(folder)
   const lost = start({ DATA_DIR: folder })
   expect(await lost.exited).toEqual({ code: 1, signal: null })
   expect(lost.lines.join('\n')).toMatch(/DATABASE_URL is not set, .*"npm start"/)

@@ -3,10 +3,10 @@ import { existsSync, statSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
-import { openRelay, type Relay } from '../../../src/db/connection/relay.ts'
+import { openRelay, type Relay } from '../relay.ts'
 import { parseDatabaseUrl } from '../../../src/db/connection/server/database-url.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import { database } from '../../support/own-store.ts'
+import { database } from '../../../test/support/own-store.ts'
 
 async function openThrough(url: string, failed: (error: Error) => void = () => {}) {
   const relay = await openRelay({ url, role: SERVICE_ROLE, timeoutMs: 10_000, failed })

@@ -7,8 +7,11 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { FIXED_SETTINGS, type SessionSettings } from './pool/session-settings.ts'
-import { openDatabaseSocket, readDatabase, type Database } from './driver.ts'
+import {
+  FIXED_SETTINGS,
+  type SessionSettings,
+} from '../../src/db/connection/pool/session-settings.ts'
+import { openDatabaseSocket, readDatabase, type Database } from '../../src/db/connection/driver.ts'
 
 export interface Relay {
   /** The database through the relay, for a driver that knows the parameters `host` and `options`. */

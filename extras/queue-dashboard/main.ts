@@ -4,20 +4,38 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
 import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboard/handler'
-import { ConfigError } from '../config-error.ts'
-import { readConfig, type Config } from '../config.ts'
-import { openRelay } from '../db/connection/relay.ts'
-import { JOB_SCHEMA } from '../db/queue/jobs.ts'
-import { findDatabaseUrl } from './stack-settings.ts'
-import { announceReady, runProcess, stopOnSignal } from '../process.ts'
+import { ConfigError } from '../../src/config-error.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
+import { announceReady, runProcess, stopOnSignal } from '../../src/process.ts'
+import { readConfigBesideStack } from '../../src/start/stack-settings.ts'
+import { openRelay } from './relay.ts'
 
 const LOOPBACK = '127.0.0.1'
+const HELP = `Usage: npm run dashboard -- [--port <n>]
+
+Shows the queues and their jobs in a browser of this machine, read-only.
+
+--port <n>  3200 by default. 0: any free port.
+`
 
 await runProcess('dashboard', async () => {
-  const config = readConfig()
+  const { port, help } = readArguments()
+  if (help) {
+    process.stdout.write(HELP)
+    return
+  }
+  const config = await readConfigBesideStack()
+  const { DATABASE_URL: url } = config
+  if (url === undefined) {
+    throw new ConfigError(
+      `DATABASE_URL is not set, and no "npm start" runs with DATA_DIR ${config.DATA_DIR}. Run "npm start" ` +
+        'in another terminal first, to see the queues of its embedded PostgreSQL, or set DATABASE_URL.',
+    )
+  }
   const relay = await openRelay({
-    url: await requireReachableDatabase(config),
+    url,
     role: config.DATABASE_SERVICE_ROLE,
     timeoutMs: config.STORE_TIMEOUT_MS,
     failed: report,
@@ -28,11 +46,11 @@ await runProcess('dashboard', async () => {
   process.env['PGBOSS_DASHBOARD_READ_ONLY'] = '1'
   const handler = createDashboardHandler({ databases: [{ url: relay.url, schema: JOB_SCHEMA }] })
   const server = createServer((request, response) => void serve(handler, request, response))
-  server.listen(config.DASHBOARD_PORT, LOOPBACK)
+  server.listen(port, LOOPBACK)
   await once(server, 'listening').catch(async (error: NodeJS.ErrnoException) => {
     await relay.close()
     if (error.code !== 'EADDRINUSE') throw error
-    const reason = `port ${config.DASHBOARD_PORT} is in use; end the program that uses it`
+    const reason = `port ${port} is in use; end the program that uses it, or name another one by --port`
     throw new ConfigError(reason, { cause: error })
   })
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async () => {
@@ -42,19 +60,21 @@ await runProcess('dashboard', async () => {
     await relay.close()
   })
   const address = server.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  process.stdout.write(`The queues are at http://${LOOPBACK}:${port}. Press Ctrl-C to stop.\n`)
+  const chosen = typeof address === 'object' ? address?.port : undefined
+  process.stdout.write(`The queues are at http://${LOOPBACK}:${chosen}. Press Ctrl-C to stop.\n`)
   announceReady()
 })
 
-/** @throws ConfigError that explains how to start or name a database. */
-async function requireReachableDatabase({ DATABASE_URL, DATA_DIR }: Config): Promise<string> {
-  const url = DATABASE_URL ?? (await findDatabaseUrl(DATA_DIR))
-  if (url !== undefined) return url
-  throw new ConfigError(
-    `DATABASE_URL is not set, and no "npm start" runs with DATA_DIR ${DATA_DIR}. Run "npm start" in ` +
-      'another terminal first, to see the queues of its embedded PostgreSQL, or set DATABASE_URL.',
-  )
+/** @throws ConfigError when an argument is wrong. */
+function readArguments(): { readonly port: number; readonly help: boolean } {
+  try {
+    const options = { port: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
+    const { port = '3200', help = false } = parseArgs({ options }).values
+    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new Error('--port: 0 to 65535')
+    return { port: Number(port), help }
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message}\n\n${HELP}`, { cause: error })
+  }
 }
 
 function report(error: unknown): void {
