@@ -4,7 +4,6 @@ import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { findIdempotencyKey } from '../../src/db/idempotency/idempotency-keys.ts'
 import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Authorization } from '../../src/provider/payment-provider.ts'
@@ -12,10 +11,13 @@ import {
   aroundCall,
   aroundCommit,
   connectionLost,
+  dieAt,
+  giveUp,
+  runLosingCommit,
   withoutRetries,
 } from '../support/engine-doubles.ts'
 import { leaveCaptured } from '../support/left-captured.ts'
-import { captured } from '../operations/made-payments.ts'
+import { captured, snapshot } from '../operations/made-payments.ts'
 import { t } from '../support/own-engine.ts'
 
 afterEach(() => {
@@ -125,11 +127,7 @@ describe('continues', () => {
     'from %s after its owner died before it recorded anything',
     async (point) => {
       const ref = await t.accept()
-      const dying = withTransactions(async (commit) => {
-        if ((await pointOf(ref)) === point) throw new Error('the process died')
-        return commit()
-      })
-      await expect(run(ref, { engine: dying })).rejects.toThrow('the process died')
+      await dieAt(t, ref, point)
       expect(await t.readKey(ref)).toMatchObject({ status: 'processing', recovery_point: point })
       expect(await run(ref)).toBe('leased')
       await t.expireLease(ref)
@@ -170,13 +168,13 @@ describe('a stale owner', () => {
         const outcome = await original()
         await t.expireLease(ref)
         expect(await run(ref)).toBe('finished')
-        finished = await snapshot(ref)
+        finished = await snapshot(t, ref)
         return outcome
       })
 
       await expect(run(ref, { engine })).rejects.toThrow()
 
-      expect(await snapshot(ref)).toEqual(finished)
+      expect(await snapshot(t, ref)).toEqual(finished)
       expect(await executed()).toEqual(CHARGE)
     },
   )
@@ -194,21 +192,13 @@ describe('a stale owner', () => {
         set lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 minute'
         where id = ${ref.id}
       `
-      claimed = await snapshot(ref)
+      claimed = await snapshot(t, ref)
       return outcome
     })
 
     await expect(run(ref, { engine })).rejects.toThrow(LeaseLostError)
-    expect(await snapshot(ref)).toEqual(claimed)
+    expect(await snapshot(t, ref)).toEqual(claimed)
   })
-
-  async function snapshot(ref: OperationRef & { paymentId: string }) {
-    return {
-      key: await t.readKey(ref),
-      payment: await t.readPayment(ref),
-      runs: await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId),
-    }
-  }
 })
 
 describe('a commit whose acknowledgment is lost', () => {
@@ -216,18 +206,9 @@ describe('a commit whose acknowledgment is lost', () => {
     'is found to have happened, and the run goes on from %s',
     async (point) => {
       const ref = await t.accept()
-      let lost = 0
-      const engine = withTransactions(async (commit) => {
-        const at = await pointOf(ref)
-        const result = await commit()
-        if (at !== point) return result
-        lost += 1
-        throw connectionLost()
-      })
 
-      expect(await run(ref, { engine })).toBe('finished')
+      await runLosingCommit(t, ref, point)
 
-      expect(lost).toBe(1)
       expect(await t.readKey(ref)).toMatchObject({ status: 'completed', lease_epoch: 1 })
       expect(await executed()).toEqual(CHARGE)
     },
@@ -280,10 +261,9 @@ describe('an outcome', () => {
   })
 
   test('that is still unknown after the last try is left to the outcome resolver', async () => {
-    await t.provider.addFault({ match: {}, fault: 'nonsense_body', times: 3 })
     const ref = await t.accept()
 
-    expect(await run(ref, { lastTry: true })).toBe('gave_up')
+    await giveUp(t, ref, {}, 'nonsense_body')
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
     expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
@@ -293,18 +273,15 @@ describe('an outcome', () => {
   })
 
   test('that is proved not executed after the last try is left to the client, who can reopen it', async () => {
-    await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 3 })
     const ref = await t.accept()
 
-    expect(await run(ref, { lastTry: true })).toBe('gave_up')
+    await giveUp(t, ref, {})
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
     expect(await t.readPayment(ref)).toMatchObject({ status: 'failed' })
     expect(await executed()).toEqual([])
 
-    const key = await findIdempotencyKey(t.engine.store.sql, ref.tenantId, ref.id)
-    if (key === undefined) throw new Error('the key is gone')
-    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine, key)))
+    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine, ref)))
     expect(reopened.filter(Boolean)).toHaveLength(1)
     expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
     expect(await t.readKey(ref)).toMatchObject({ status: 'pending', attempts: 0 })

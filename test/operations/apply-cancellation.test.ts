@@ -162,26 +162,6 @@ describe('a payment that is under way', () => {
     expect(kinds.filter((kind) => kind.startsWith('refund'))).toHaveLength(1)
   })
 
-  test('is canceled at the provider when its money is only held', async () => {
-    const ref = await cancelAround('authorize', 'after', true)
-
-    expect(await finishCancellation(ref)).toBe('undone')
-
-    expect((await t.readPayment(ref)).status).toBe('canceled')
-  })
-
-  test('needs nothing when the card is declined', async () => {
-    const ref = await t.accept({ paymentMethod: 'pm_card_chargeDeclined' })
-    const engine = aroundCall(t.engine, 'authorize', async (original) => {
-      await cancel(ref)
-      return await original()
-    })
-    await runOperation(engine, ref)
-
-    expect(await finishCancellation(ref)).toBe('nothing_to_undo')
-    expect((await t.readPayment(ref)).status).toBe('declined')
-  })
-
   test('waits while its outcome is unknown, and is refunded once it is found', async () => {
     const ref = await t.accept()
     const lost = aroundCall(withoutRetries(t.engine), 'capture', async (original) => {
@@ -242,18 +222,6 @@ describe('a payment that is under way', () => {
 })
 
 describe('a completed operation', () => {
-  test('keeps its answer, and its payment is refunded', async () => {
-    const ref = await t.accept()
-    await runOperation(t.engine, ref)
-    const answer = (await t.readKey(ref))['response_body']
-
-    expect(await cancel(ref)).toBe('later')
-    expect(await cancel(ref)).toBe('refused')
-
-    expect(await finishCancellation(ref)).toBe('undone')
-    expect((await t.readKey(ref))['response_body']).toBe(answer)
-  })
-
   test('is refunded by what is left after a refund of its client', async () => {
     const ref = await t.accept()
     await runOperation(t.engine, ref)
@@ -304,13 +272,6 @@ describe('a completed operation', () => {
       status: 'succeeded',
       amountRefundedMinor: 0,
     })
-  })
-
-  test('a refund cannot be undone', async () => {
-    const ref = await t.acceptRefund(await captured(t))
-    await runOperation(t.engine, ref)
-
-    expect(await cancel(ref)).toBe('refused')
   })
 })
 

@@ -25,9 +25,7 @@ async function authenticate(intentId: string | null, outcome: 'succeed' | 'fail'
 
 /** The calls that the provider executed for a payment, from its log. */
 async function executed(paymentId: string): Promise<string[]> {
-  const shown = showPaymentId(paymentId)
-  const calls = await t.provider.executed()
-  return calls.filter((call) => call.metadata['atomic_payment'] === shown).map(({ kind }) => kind)
+  return (await t.executedFor({ paymentId })).map(({ kind }) => kind)
 }
 
 const read = (paymentId: string) => t.readPayment({ tenantId: '', paymentId })
@@ -160,36 +158,6 @@ test('the merchant sees the operation of an event neither by its key nor as an e
 describe('the reminder of a payment that waits for its cardholder', () => {
   const reminderFor = (payment: Payment) => reminderOf(payment, payment.createdAt)
 
-  test('is stored, with its job, when the payment begins to wait', async () => {
-    const payment = await waiting()
-
-    expect(await statusOf(t.engine, reminderFor(payment))).toBe('pending')
-    const jobs = await t.engine.store.sql`
-      select from atomic_jobs.job
-      where name = 'reminders' and data ->> 'eventId' = ${reminderFor(payment).id}
-    `
-    expect(jobs).toHaveLength(1)
-  })
-
-  test('stays pending until the cardholder acts, and changes nothing', async () => {
-    const payment = await waiting()
-
-    for (let looks = 0; looks < 3; looks += 1) {
-      expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('pending')
-    }
-
-    expect(await read(payment.id)).toEqual(payment)
-  })
-
-  test('continues the payment when every event of the provider is lost', async () => {
-    const payment = await waiting()
-    await authenticate(payment.providerPaymentId)
-
-    expect(await applyAll(t, [reminderFor(payment)])).toEqual(['applied'])
-
-    await expectChargedOnce(payment.id)
-  })
-
   test('is ignored when an event has arrived', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
@@ -235,11 +203,7 @@ describe('an event waits', () => {
     await deliver(t.engine, event)
     const refused = { outcome: 'not_executed', reason: 'refused', asked: {}, answered: {} }
     const failing = withoutRetries(aroundCall(t.engine, 'capture', async () => refused))
-    const [ref] = await t.engine.store.sql<{ tenantId: string; id: string }[]>`
-      select tenant_id as "tenantId", id from idempotency_keys
-      where payment_id = ${payment.id} and operation = 'payment.follow'
-    `
-    if (ref === undefined) throw new Error('nothing was set going')
+    const ref = await t.findOperation({ payment_id: payment.id, operation: 'payment.follow' })
     expect(await runOperation(failing, ref)).toBe('gave_up')
     // The money is held, and the merchant may capture it by hand.
     expect(await read(payment.id)).toMatchObject({ status: 'requires_capture' })
@@ -282,23 +246,6 @@ test('an event never changes a final payment', async () => {
 
   expect(await deliver(t.engine, late)).toBe('ignored')
   expect(await read(payment.id)).toMatchObject({ status: 'succeeded' })
-})
-
-test('a failed authentication declines the payment, which is canceled at the provider and stays declined', async () => {
-  const payment = await waiting()
-  await authenticate(payment.providerPaymentId, 'fail')
-  const event = eventAbout(payment, { type: 'payment_intent.payment_failed' })
-
-  await deliver(t.engine, event)
-  await applyAll(t, [event])
-
-  expect(await read(payment.id)).toMatchObject({
-    status: 'declined',
-    failure: { code: 'payment_intent_authentication_failure', declineCode: null },
-  })
-  const intent = await t.provider.stripe.paymentIntents.retrieve(payment.providerPaymentId ?? '')
-  expect(intent.status).toBe('canceled')
-  expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
 })
 
 describe('an event without a matching payment', () => {

@@ -17,8 +17,9 @@ import { shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
 import { post } from '../support/client.ts'
 import {
   aroundCall,
-  aroundCommit,
-  connectionLost,
+  dieAt,
+  giveUp,
+  runLosingCommit,
   withoutRetries,
   withProvider,
 } from '../support/engine-doubles.ts'
@@ -83,24 +84,11 @@ describe.each(fixtures)('$operation', (row) => {
   const { operation, executed: kind, path } = row
   const phases = operations.find(({ name }) => name === operation)?.phases ?? {}
 
-  test('runs to the stored response', async () => {
-    const ref = await accepted(row)
-
-    expect(await run(ref)).toBe('finished')
-
-    await expectDone(row, ref)
-    expect(t.announced).toContain(ref.id)
-  })
-
   test.each(Object.keys(phases))(
     'continues from %s after its owner crashed before it recorded anything',
     async (point) => {
       const ref = await accepted(row)
-      const dying = aroundCommit(t.engine, async (commit) => {
-        if ((await t.readKey(ref))['recovery_point'] === point) throw new Error('the process died')
-        return commit()
-      })
-      await expect(run(ref, dying)).rejects.toThrow('the process died')
+      await dieAt(t, ref, point)
       expect(await t.readKey(ref)).toMatchObject({ status: 'processing', recovery_point: point })
       expect(await run(ref)).toBe('leased')
       await t.expireLease(ref)
@@ -116,18 +104,9 @@ describe.each(fixtures)('$operation', (row) => {
     'continues from %s when the acknowledgment of its commit is lost',
     async (point) => {
       const ref = await accepted(row)
-      let lost = 0
-      const losing = aroundCommit(t.engine, async (commit) => {
-        const at = (await t.readKey(ref))['recovery_point']
-        const result = await commit()
-        if (at !== point) return result
-        lost += 1
-        throw connectionLost()
-      })
 
-      expect(await run(ref, losing)).toBe('finished')
+      await runLosingCommit(t, ref, point)
 
-      expect(lost).toBe(1)
       await expectDone(row, ref)
     },
   )
@@ -141,22 +120,13 @@ describe.each(fixtures)('$operation', (row) => {
       return await post(api.url, tenant(), target, body, { key })
     }
 
-    async function refOf(key: string): Promise<Accepted> {
-      const [ref] = await t.engine.store.sql<Accepted[]>`
-        select tenant_id as "tenantId", id, payment_id as "paymentId"
-        from idempotency_keys where key = ${key}
-      `
-      if (ref === undefined) throw new Error('the key was not reserved')
-      return ref
-    }
-
     test('replays the stored response byte for byte, in every resulting state', async () => {
       const { paymentId } = await startOf(row)
       const key = randomUUID()
 
       const first = await send(paymentId, row.body, key)
       const meanwhile = await send(paymentId, row.body, key)
-      const ref = await refOf(key)
+      const ref = await t.findOperation({ key })
       expect(await run(ref)).toBe('finished')
       const replays = [await send(paymentId, row.body, key), await send(paymentId, row.body, key)]
 
@@ -177,7 +147,7 @@ describe.each(fixtures)('$operation', (row) => {
       const { paymentId } = await startOf(row)
       const key = randomUUID()
       await send(paymentId, row.body, key)
-      const ref = await refOf(key)
+      const ref = await t.findOperation({ key })
       await run(ref)
 
       expect(await send(paymentId, row.otherBody, key)).toMatchObject({
@@ -195,7 +165,7 @@ describe.each(fixtures)('$operation', (row) => {
       const refused = await send(declined.paymentId, row.body, key)
 
       expect(refused).toMatchObject({ status: 409, json: { type: '/problems/invalid-state' } })
-      await expect(refOf(key)).rejects.toThrow('the key was not reserved')
+      await expect(t.findOperation({ key })).rejects.toThrow('there is no such operation')
     })
   })
 
@@ -272,9 +242,8 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('with an unknown outcome after the last try is left to the outcome resolver', async () => {
     const ref = await accepted(row)
-    await t.provider.addFault({ match: { path }, fault: 'nonsense_body', times: 3 })
 
-    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    await giveUp(t, ref, { path }, 'nonsense_body')
 
     const given = await snapshot(t, ref)
     expect(given.key).toMatchObject({ status: 'unknown', in_doubt: true })
@@ -286,8 +255,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('that is proved not to have run is reopened by one of several retries, and runs once', async () => {
     const ref = await accepted(row)
-    await t.provider.addFault({ match: { path }, fault: 'rate_limited', times: 3 })
-    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    await giveUp(t, ref, { path })
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
     expect(await executedOf(kind)).toEqual([])
 
@@ -300,8 +268,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   /** Runs it with the fault in each of its calls, without retries. */
   async function runWithFault(ref: Accepted, fault: string): Promise<void> {
-    await t.provider.addFault({ match: { path }, fault, times: t.engine.settings.CALL_ATTEMPTS })
-    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    await giveUp(t, ref, { path }, fault)
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
     await t.provider.control('DELETE', '/faults')
   }

@@ -95,10 +95,6 @@ test('the refund of a canceled payment is kept as a refund', async () => {
 
   await applyProviderEvent(t.engine, { provider: 'stripe', id: `${CANCELLATION}_${ref.id}` })
 
-  const [refund] = await sql<OperationRef[]>`
-    select tenant_id as "tenantId", id from idempotency_keys
-    where key = ${keyOfCancellation('refund', ref.id)}
-  `
-  if (refund === undefined) throw new Error('no refund has begun')
+  const refund = await t.findOperation({ key: keyOfCancellation('refund', ref.id) })
   await expectKept(refund, MONTH)
 })

@@ -8,14 +8,19 @@ import {
   requestCheckOfPayment,
 } from '../../src/db/operations/unknown-outcomes.ts'
 import { showId } from '../../src/domain/resource-id.ts'
-import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { resolveDue, markAbsent } from '../../src/recovery/outcome-resolver.ts'
 import { reap } from '../../src/recovery/reaper.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
-import { aroundCommit, stripeOf, withoutRetries, withProvider } from '../support/engine-doubles.ts'
+import {
+  aroundCommit,
+  giveUp,
+  stripeOf,
+  withoutRetries,
+  withProvider,
+} from '../support/engine-doubles.ts'
 import type { Accepted } from '../support/engine.ts'
 import { refundParameters } from '../../src/provider/stripe/calls.ts'
 import { asked, captured, held } from '../operations/made-payments.ts'
@@ -133,18 +138,14 @@ async function madeUnknown(
   fault: string,
 ): Promise<Accepted & { refundId?: string }> {
   const ref = await accept()
-  await t.provider.addFault({ match: { method: 'POST', path }, fault, times: 3 })
-  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+  await giveUp(t, ref, { method: 'POST', path }, fault)
   expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
   await t.provider.control('DELETE', '/faults')
   return ref
 }
 
-const executedOf = async (kind: string, ref: Accepted) => {
-  const shown = showPaymentId(ref.paymentId)
-  const executed = await t.provider.executed()
-  return executed.filter((call) => call.kind === kind && call.metadata['atomic_payment'] === shown)
-}
+const executedOf = async (kind: string, ref: Accepted) =>
+  (await t.executedFor(ref)).filter((call) => call.kind === kind)
 
 /** Lets this many seconds pass, here and at the provider. */
 async function letTimePassEverywhere(ref: Accepted, seconds: number): Promise<void> {
@@ -419,8 +420,7 @@ describe.each(table)('$title under a new provider key', (row) => {
 describe('a refund whose answer was lost, and that is not found', () => {
   const lost = async () => {
     const ref = await t.acceptRefund(await captured(t), 500)
-    await t.provider.addFault({ match: { path: '/v1/refunds' }, fault: 'reset_before', times: 3 })
-    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    await giveUp(t, ref, { path: '/v1/refunds' }, 'reset_before')
     return ref
   }
 
@@ -824,12 +824,7 @@ test('a repeated call is in doubt again, no matter how old the first one is', as
   await t.letTimePass(ref, 600)
   expect(await sweep(t.engine)).toMatchObject({ resumed: 1 })
 
-  await t.provider.addFault({
-    match: { method: 'POST', path: create },
-    fault: 'unavailable',
-    times: 3,
-  })
-  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+  await giveUp(t, ref, { method: 'POST', path: create }, 'unavailable')
 
   const [unknown] = await t.engine.store.sql`
     select unknown_at > now() - interval '1 minute' as recent from idempotency_keys

@@ -3,68 +3,37 @@
 // concurrently), there is one charge, and everyone gets the same answer. While the provider
 // remembers its keys the call is repeated; afterwards it is looked up.
 import { randomUUID } from 'node:crypto'
-import type { Server } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import pino from 'pino'
-import { createApiServer } from '../../src/http/limits/api-server.ts'
-import { createApp } from '../../src/http/server/app.ts'
-import { readConfig } from '../../src/config.ts'
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
-import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
-import { wireApi } from '../../src/wiring.ts'
-import { ENCRYPTION_KEYS } from '../support/encryption.ts'
 import { postPayment, type ApiResponse } from '../support/client.ts'
-import { aroundCommit } from '../support/engine-doubles.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { dieAt } from '../support/engine-doubles.ts'
+import type { Accepted, TestEngine } from '../support/engine.ts'
+import { adminApi } from '../support/for-file.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import type { Tenant } from '../support/service.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
 
+const api = adminApi()
 let t: TestEngine
-let api: Server
-let apiUrl: string
 let tenant: Tenant
-let stopApi: () => Promise<void>
 
-beforeAll(async () => {
-  t = await startTestEngine()
-  const settings = { DATABASE_URL: t.databaseUrl, DATABASE_POOL_SIZE: '4', ENCRYPTION_KEYS }
-  const config = readConfig(settings)
-  // No worker is notified: the test decides who acts, and when.
-  const parts = { ...(await wireApi(config, pino({ level: 'silent' }))), wakeWorkers: () => {} }
-  api = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
-  await once(api, 'listening')
-  apiUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+beforeAll(() => {
+  t = api.t
   tenant = { id: t.tenantId, apiKey: t.apiKey }
-  stopApi = async () => {
-    parts.watch.stop()
-    api.closeAllConnections()
-    api.close()
-    await once(api, 'close')
-    await parts.store.close()
-  }
 })
 
 afterEach(() => t.provider.control('POST', '/reset'))
 
 afterEach(() => expectLedgerBalanced(t.engine.store))
 
-afterAll(async () => {
-  await stopApi()
-  await t.stop()
-})
-
 const async = { headers: { prefer: 'respond-async' } }
 
 interface Dead extends Accepted {
   readonly key: string
-  readonly shown: string
 }
 
 const kinds = { started: 'payment_intent.create', authorized: 'payment_intent.capture' } as const
@@ -73,32 +42,21 @@ type Point = keyof typeof kinds
 
 async function accept(): Promise<Dead> {
   const key = randomUUID()
-  const accepted = await postPayment(apiUrl, tenant, undefined, { key, ...async })
+  const accepted = await postPayment(api.url, tenant, undefined, { key, ...async })
   expect(accepted.status).toBe(202)
-  const shown = String(accepted.json['id'])
-  const paymentId = parsePaymentId(shown) ?? ''
-  const [row] = await t.engine.store.sql<{ id: string }[]>`
-    select id from idempotency_keys where payment_id = ${paymentId}
-  `
-  return { tenantId: tenant.id, id: row?.id ?? '', paymentId, key, shown }
+  return { ...(await t.findOperation({ key })), key }
 }
 
 /** A payment whose worker crashed after the provider executed the call from this recovery point. */
 async function dieAfterExecuting(point: Point): Promise<Dead> {
   const ref = await accept()
-  const dying = aroundCommit(t.engine, async (commit) => {
-    if ((await t.readKey(ref))['recovery_point'] === point) throw new Error('the process died')
-    return commit()
-  })
-  await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+  await dieAt(t, ref, point)
   expect(await executed(ref, kinds[point])).toHaveLength(1)
   return ref
 }
 
-const executed = async ({ shown }: Dead, kind: string) =>
-  (await t.provider.executed()).filter(
-    (call) => call.kind === kind && call.metadata['atomic_payment'] === shown,
-  )
+const executed = async (ref: Dead, kind: string) =>
+  (await t.executedFor(ref)).filter((call) => call.kind === kind)
 
 const times = {
   'inside the provider’s memory': async (ref: Dead) => t.expireLease(ref),
@@ -118,11 +76,9 @@ type Actor = (ref: Dead) => Promise<unknown>
 
 const actors: Record<string, Actor> = {
   sweeper: () => sweep(t.engine),
-  'client retry': ({ key }) => postPayment(apiUrl, tenant, undefined, { key, ...async }),
-  webhook: async ({ tenantId, paymentId, shown }) => {
-    const [made] = (await t.provider.executed()).filter(
-      (call) => call.metadata['atomic_payment'] === shown,
-    )
+  'client retry': ({ key }) => postPayment(api.url, tenant, undefined, { key, ...async }),
+  webhook: async ({ tenantId, paymentId }) => {
+    const [made] = await t.executedFor({ paymentId })
     const named = { tenantId, id: paymentId, providerPaymentId: made?.id ?? '' }
     const event = eventAbout(named, { id: `evt_${paymentId.replaceAll('-', '')}` })
     await storeProviderEvent(t.engine.store.sql, event)
@@ -159,7 +115,7 @@ let undisturbed: ApiResponse
 beforeAll(async () => {
   const ref = await accept()
   expect(await runOperation(t.engine, ref)).toBe('finished')
-  undisturbed = await postPayment(apiUrl, tenant, undefined, { key: ref.key })
+  undisturbed = await postPayment(api.url, tenant, undefined, { key: ref.key })
 })
 
 describe.each(Object.keys(kinds) as Point[])(
@@ -176,7 +132,7 @@ describe.each(Object.keys(kinds) as Point[])(
         expect(await executed(ref, 'payment_intent.create')).toHaveLength(1)
         expect(await executed(ref, 'payment_intent.capture')).toHaveLength(1)
         const retries = await Promise.all(
-          [1, 2].map(() => postPayment(apiUrl, tenant, undefined, { key: ref.key })),
+          [1, 2].map(() => postPayment(api.url, tenant, undefined, { key: ref.key })),
         )
         expect(new Set(retries.map(({ text }) => text)).size).toBe(1)
         const [answer] = retries

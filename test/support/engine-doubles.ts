@@ -1,8 +1,11 @@
 // Creates engines that run test code at a chosen moment: around a provider call, or around a
-// commit.
+// commit. Crashes, lost commits and last tries that many tests need.
+import { expect } from '@jest/globals'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Engine } from '../../src/engine/engine.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
 import type {
   CallIdentity,
   CallName,
@@ -10,6 +13,7 @@ import type {
   ProviderCall,
 } from '../../src/provider/payment-provider.ts'
 import { createProviders } from '../../src/provider/providers.ts'
+import type { TestEngine } from './engine.ts'
 
 /** The only provider of a test's engine. */
 export function stripeOf({ providers }: Pick<Engine, 'providers'>): PaymentProvider {
@@ -65,3 +69,41 @@ export function aroundCommit(
 }
 
 export const connectionLost = () => Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
+
+/** Lets the owner of an operation die when it records the phase from this recovery point. */
+export async function dieAt(t: TestEngine, ref: OperationRef, point: string): Promise<void> {
+  const dying = aroundCommit(t.engine, async (commit) => {
+    if ((await t.readKey(ref))['recovery_point'] === point) throw new Error('the process died')
+    return commit()
+  })
+  await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+}
+
+/** Runs an operation to its end. The acknowledgment of the commit at this recovery point is lost. */
+export async function runLosingCommit(
+  t: TestEngine,
+  ref: OperationRef,
+  point: string,
+): Promise<void> {
+  let lost = 0
+  const losing = aroundCommit(t.engine, async (commit) => {
+    const at = (await t.readKey(ref))['recovery_point']
+    const result = await commit()
+    if (at !== point) return result
+    lost += 1
+    throw connectionLost()
+  })
+  expect(await runOperation(losing, ref)).toBe('finished')
+  expect(lost).toBe(1)
+}
+
+/** Runs an operation for the last time. Its calls that match get this fault. */
+export async function giveUp(
+  t: TestEngine,
+  ref: OperationRef,
+  match: object,
+  fault = 'rate_limited',
+): Promise<void> {
+  await t.provider.addFault({ match, fault, times: t.engine.settings.CALL_ATTEMPTS })
+  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+}

@@ -84,6 +84,10 @@ export interface TestEngine {
   /** Refunds the whole remaining amount by default. */
   acceptRefund(payment: PaymentRef, amountMinor?: number): Promise<Accepted & { refundId: string }>
   readKey(ref: OperationRef): Promise<Record<string, unknown>>
+  /** The newest operation with these columns. */
+  findOperation(columns: Readonly<Record<string, string>>): Promise<Accepted>
+  /** The calls about a payment that the provider executed. */
+  executedFor(ref: { paymentId: string }): ReturnType<RunningProvider['executed']>
   readRefund(ref: { refundId: string }): Promise<Refund>
   readPayment(ref: PaymentRef): Promise<Payment>
   /** Makes the owner's lease look expired. */
@@ -200,6 +204,20 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       if (row === undefined) return {}
       const body = row['response_body']
       return { ...row, response_body: responseBody.decrypt({ tenantId, id }, body) }
+    },
+    async findOperation(columns) {
+      const [row] = await sql<Accepted[]>`
+        select tenant_id as "tenantId", id, payment_id as "paymentId" from idempotency_keys k
+        where to_jsonb(k) @> ${JSON.stringify(columns)}::jsonb
+        order by created_at desc limit 1
+      `
+      if (row === undefined) throw new Error('there is no such operation')
+      return row
+    },
+    async executedFor({ paymentId }) {
+      const shown = showPaymentId(paymentId)
+      const calls = await provider.executed()
+      return calls.filter(({ metadata }) => metadata['atomic_payment'] === shown)
     },
     async readPayment({ paymentId }) {
       const payment = await findPayment(sql, tenantId, paymentId)

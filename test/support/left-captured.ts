@@ -3,24 +3,14 @@
 import { advanceIfOwner } from './record-phase.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment/phases.ts'
-import { runOperation } from '../../src/engine/run-phases.ts'
-import { aroundCommit } from './engine-doubles.ts'
+import { dieAt } from './engine-doubles.ts'
 import type { TestEngine } from './engine.ts'
 import { claimIfUnowned } from './claim.ts'
-
-const DEATH = 'the process died'
 
 /** Captures, and leaves the operation at `captured` under a valid lease. */
 export async function leaveCaptured(t: TestEngine, ref: OperationRef): Promise<void> {
   const { engine } = t
-  const dying = aroundCommit(engine, async (commit) => {
-    const { recovery_point: point } = await t.readKey(ref)
-    if (point === 'authorized') throw new Error(DEATH)
-    return commit()
-  })
-  await runOperation(dying, ref).catch((error: unknown) => {
-    if (!(error instanceof Error) || error.message !== DEATH) throw error
-  })
+  await dieAt(t, ref, 'authorized')
   await t.expireLease(ref)
   const { LEASE_MS } = engine.settings
   const claim = await claimIfUnowned(engine.store.sql, ref, LEASE_MS)

@@ -156,14 +156,6 @@ describe('tombstones of deleted keys', () => {
   })
 })
 
-test('deletes one batch and leaves the rest', async () => {
-  for (let count = 0; count < 5; count += 1) await expiredOperation()
-
-  const batches = []
-  for (let count = 0; count < 4; count += 1) batches.push(await deleteExpiredKeys(sql, 2))
-  expect(batches).toEqual([2, 2, 1, 0])
-})
-
 test.each(untouchable)('does not touch an expired key that is %s', async (_, make) => {
   const ref = await make()
   await expireKeys(sql, ref)
@@ -179,20 +171,6 @@ test.each(untouchable)('does not touch an expired key that is %s', async (_, mak
 })
 
 describe('an operation that failed before any effect', () => {
-  test('gets a final response after its retention, for another retention', async () => {
-    const ref = await givenBack(failed)
-    await expireKeys(sql, ref)
-
-    expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(1)
-
-    const row = await readRow(sql, ref)
-    expect(row).toMatchObject({ status: 'completed', recovery_point: 'finished' })
-    expect(row).toMatchObject({ response_status: 408, response_body: timeout.body })
-    const seconds = await secondsAhead(sql, row['expires_at'])
-    expect(Math.abs(seconds - RETENTION_SECONDS)).toBeLessThan(5)
-    expect(await reapAll()).toBe(0)
-  })
-
   test('is either reopened or timed out when both happen concurrently', async () => {
     const ref = await givenBack(failed)
     await expireKeys(sql, ref)
@@ -204,33 +182,6 @@ describe('an operation that failed before any effect', () => {
 
     expect(Number(reopened) + timedOut).toBe(1)
     expect((await readRow(sql, ref))['status']).toBe(reopened ? 'pending' : 'completed')
-  })
-
-  test('is timed out in batches', async () => {
-    for (let count = 0; count < 3; count += 1) await givenBack(failed)
-    await expireKeys(sql)
-
-    const batches = []
-    for (let count = 0; count < 3; count += 1) {
-      batches.push(await timeOutIfAbandoned(sql, timeout, { ...kept, limit: 2 }))
-    }
-    expect(batches).toEqual([2, 1, 0])
-  })
-})
-
-describe('an operation that failed half-way', () => {
-  test('is kept for another retention, neither timed out nor deleted', async () => {
-    const ref = await failedHalfway()
-    await expireKeys(sql, ref)
-
-    expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(0)
-    const abandoned = await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))
-    expect(await reapAll()).toBe(0)
-
-    expect(abandoned).toMatchObject([{ ...ref, recoveryPoint: 'authorized', reason: 'refused' }])
-    const row = await readRow(sql, ref)
-    expect(row).toMatchObject({ status: 'failed_retryable', recovery_point: 'authorized' })
-    expect(await secondsAhead(sql, row['expires_at'])).toBeGreaterThan(RETENTION_SECONDS - 5)
   })
 })
 
@@ -308,13 +259,6 @@ describe('operations with retentions of their own', () => {
     const ahead = await Promise.all(rows.map((row) => secondsAhead(sql, row['expires_at'])))
     expect(ahead.map((seconds) => Math.round(seconds / 60) * 60)).toEqual([RETENTION_SECONDS, WEEK])
   }
-
-  test('get their timeout for them', async () => {
-    await expectEach(
-      () => givenBack(failed),
-      () => timeOutIfAbandoned(sql, timeout, own),
-    )
-  })
 
   test('are kept half-way for them', async () => {
     await expectEach(failedHalfway, () => sql.begin((tx) => keepIfPartlyExecuted(tx, own)))

@@ -96,22 +96,6 @@ describe('a refused capture', () => {
     expect(await t.readPayment(ref)).toMatchObject({ status })
   })
 
-  test.each(['charge_expired_for_capture', 'capture_charge_authorization_expired'])(
-    'with %s cancels the payment: nothing is held any more',
-    async (code) => {
-      const ref = await t.acceptCapture(await refusing(code), 999)
-
-      expect(await runOperation(t.engine, ref)).toBe('finished')
-
-      const { response_status: answered, response_body: body } = await t.readKey(ref)
-      expect(answered).toBe(402)
-      const end = { status: 'canceled', cancellation_reason: 'expired' }
-      expect(JSON.parse(String(body))).toMatchObject({ error: { code }, payment: end })
-      const canceled = { status: 'canceled', cancellationReason: 'expired', failure: null }
-      expect(await t.readPayment(ref)).toMatchObject(canceled)
-    },
-  )
-
   test('of what is captured already is looked up, and posted once', async () => {
     const ref = await t.acceptCapture(await refusing('charge_already_captured'))
 

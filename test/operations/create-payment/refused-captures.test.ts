@@ -12,8 +12,9 @@ import { startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { paymentBody, postPayment } from '../../support/client.ts'
 import {
   aroundCall,
-  aroundCommit,
-  connectionLost,
+  dieAt,
+  giveUp,
+  runLosingCommit,
   withoutRetries,
 } from '../../support/engine-doubles.ts'
 import type { Accepted, TestEngine } from '../../support/engine.ts'
@@ -49,13 +50,7 @@ const refusedWith = (code: string, amountMinor = 999) =>
 
 const HELD = 'amount_too_large'
 
-async function executed({ paymentId }: Accepted) {
-  const shown = showPaymentId(paymentId)
-  const calls = await t.provider.executed()
-  return calls.filter(({ metadata }) => metadata['atomic_payment'] === shown)
-}
-
-const kindsOf = async (ref: Accepted) => (await executed(ref)).map(({ kind }) => kind)
+const kindsOf = async (ref: Accepted) => (await t.executedFor(ref)).map(({ kind }) => kind)
 
 async function intentOf(ref: Accepted) {
   const { providerPaymentId } = await t.readPayment(ref)
@@ -85,7 +80,7 @@ describe('a refused capture', () => {
       expect(await run(ref)).toBe('finished')
 
       await expectVoided(ref, code)
-      expect((await executed(ref))[1]).toMatchObject({
+      expect((await t.executedFor(ref))[1]).toMatchObject({
         amount: 999,
         idempotency_key: `atomic_${ref.id}_refused`,
       })
@@ -105,7 +100,7 @@ describe('a refused capture', () => {
 
       await expectVoided(ref, code)
       // The provider itself ended the authorization.
-      expect((await executed(ref))[1]).toMatchObject({ idempotency_key: null })
+      expect((await t.executedFor(ref))[1]).toMatchObject({ idempotency_key: null })
     },
   )
 
@@ -130,7 +125,7 @@ describe('a refused capture', () => {
     await t.provider.control('POST', path, { outcome: 'succeed' })
     const event = eventAbout(payment)
     await deliver(t.engine, event)
-    const ref = await followOf(paymentId)
+    const ref = await t.findOperation({ payment_id: paymentId, operation: 'payment.follow' })
     const failure = { code: HELD, declineCode: null, message: 'Too large.' }
     const refused = { outcome: 'declined', failure, providerPaymentId: null } as const
     const engine = aroundCall(t.engine, 'capture', () =>
@@ -143,28 +138,14 @@ describe('a refused capture', () => {
     expect(await intentOf(ref)).toMatchObject({ status: 'canceled', cancellation_reason: null })
     expect(await applyAll(t, [event])).toEqual(['applied'])
   })
-
-  async function followOf(paymentId: string): Promise<Accepted> {
-    const [row] = await t.engine.store.sql<Accepted[]>`
-      select tenant_id as "tenantId", id, payment_id as "paymentId" from idempotency_keys
-      where payment_id = ${paymentId} and operation = 'payment.follow'
-    `
-    if (row === undefined) throw new Error('nothing was started')
-    return row
-  }
 })
 
 describe('the cancel of a hold', () => {
   const match = { path: '/v1/payment_intents/*/cancel' }
-  const pointOf = async (ref: Accepted) => (await t.readKey(ref))['recovery_point']
 
   test('is made once although its owner crashed before it was recorded', async () => {
     const ref = await refusedWith(HELD)
-    const dying = aroundCommit(t.engine, async (commit) => {
-      if ((await pointOf(ref)) === 'refused') throw new Error('the process died')
-      return commit()
-    })
-    await expect(run(ref, dying)).rejects.toThrow('the process died')
+    await dieAt(t, ref, 'refused')
     await t.expireLease(ref)
 
     expect(await run(ref)).toBe('finished')
@@ -174,14 +155,8 @@ describe('the cancel of a hold', () => {
 
   test('is made once although the acknowledgment of its commit is lost', async () => {
     const ref = await refusedWith(HELD)
-    const losing = aroundCommit(t.engine, async (commit) => {
-      const at = await pointOf(ref)
-      const result = await commit()
-      if (at === 'refused') throw connectionLost()
-      return result
-    })
 
-    expect(await run(ref, losing)).toBe('finished')
+    await runLosingCommit(t, ref, 'refused')
 
     await expectVoided(ref)
   })
@@ -200,8 +175,7 @@ describe('the cancel of a hold', () => {
 
   test('that was not executed leaves the payment capturable and cancelable', async () => {
     const ref = await refusedWith(HELD)
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    await giveUp(t, ref, match)
     expect(await t.readPayment(ref)).toMatchObject({
       status: 'requires_capture',
       failure: { code: HELD },
@@ -216,8 +190,7 @@ describe('the cancel of a hold', () => {
 
   test("that was not executed is made again at the client's retry", async () => {
     const ref = await refusedWith(HELD)
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-    await run(ref, withoutRetries(t.engine))
+    await giveUp(t, ref, match)
 
     expect(await reopenOperation(t.engine, ref)).toBe(true)
     expect(await run(ref)).toBe('finished')
@@ -267,8 +240,7 @@ describe('a creation whose capture was given up', () => {
 
   async function givenUp(): Promise<Accepted> {
     const ref = await t.accept()
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    await giveUp(t, ref, match)
     await t.provider.control('DELETE', '/faults')
     return ref
   }
@@ -312,9 +284,8 @@ describe('a creation whose capture was given up', () => {
     const tenant = { id: t.tenantId, apiKey: t.apiKey }
     const create = () => postPayment(api.url, tenant, paymentBody(), { key })
     expect((await create()).status).toBe(202)
-    const ref = await refOf(key)
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    const ref = await t.findOperation({ key })
+    await giveUp(t, ref, match)
     expect(await run(await t.acceptCancel(ref))).toBe('finished')
 
     const refused = await create()
@@ -329,13 +300,4 @@ describe('a creation whose capture was given up', () => {
     expect(replayed.headers.get('idempotent-replayed')).toBe('true')
     expect(await kindsOf(ref)).toEqual(['payment_intent.create', 'payment_intent.cancel'])
   })
-
-  async function refOf(key: string): Promise<Accepted> {
-    const [row] = await t.engine.store.sql<Accepted[]>`
-      select tenant_id as "tenantId", id, payment_id as "paymentId"
-      from idempotency_keys where key = ${key}
-    `
-    if (row === undefined) throw new Error('the key was not reserved')
-    return row
-  }
 })

@@ -4,7 +4,7 @@ import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
-import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
+import { withoutRetries } from '../../support/engine-doubles.ts'
 import type { PaymentRef } from '../../support/engine.ts'
 import { captured, snapshot } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
@@ -25,55 +25,6 @@ async function failedRefund(payment: PaymentRef, amountMinor: number) {
 }
 
 describe('a refund', () => {
-  test('reserves its amount with its intent, and refunds it when it is executed', async () => {
-    const payment = await captured(t)
-
-    const ref = await t.acceptRefund(payment, 500)
-    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 500 })
-    await runOperation(t.engine, ref)
-
-    expect(await amountsOf(payment)).toEqual({ refunded: 500, held: 0 })
-    expect(await t.readRefund(ref)).toMatchObject({
-      status: 'succeeded',
-      providerRefundId: expect.stringMatching(/^re_/),
-    })
-  })
-
-  test('of more than is left is refused, and writes nothing', async () => {
-    const payment = await captured(t)
-    await t.acceptRefund(payment, 1500)
-
-    await expect(t.acceptRefund(payment, 500)).rejects.toThrow(IntentRefusedError)
-
-    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 1500 })
-    const { sql } = t.engine.store
-    const [rows] = await sql`
-      select count(*)::int as refunds from refunds where payment_id = ${payment.paymentId}
-    `
-    expect(rows).toEqual({ refunds: 1 })
-  })
-
-  test('that is declined releases its amount, and answers 402', async () => {
-    const payment = await captured(t)
-    const ref = await t.acceptRefund(payment, 500)
-    const refusing = aroundCall(t.engine, 'refund', async () => ({
-      outcome: 'declined',
-      failure: { code: 'no_funds', declineCode: null, message: 'No funds.' },
-      providerPaymentId: null,
-      asked: {},
-      answered: {},
-    }))
-
-    expect(await runOperation(refusing, ref)).toBe('finished')
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 402 })
-    expect(await t.readRefund(ref)).toMatchObject({
-      status: 'declined',
-      failure: { code: 'no_funds' },
-    })
-    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 0 })
-  })
-
   test('whose outcome is unknown keeps its amount reserved', async () => {
     const payment = await captured(t)
     const ref = await t.acceptRefund(payment, 1500)

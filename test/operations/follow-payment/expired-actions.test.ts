@@ -9,8 +9,7 @@ import { StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
-import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
-import type { Accepted } from '../../support/engine.ts'
+import { aroundCall, giveUp } from '../../support/engine-doubles.ts'
 import { eventsOf } from '../../support/records.ts'
 import { asked } from '../made-payments.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './provider-events.ts'
@@ -43,23 +42,14 @@ async function age({ id }: Payment, seconds = t.engine.settings.ACTION_EXPIRES_S
 const authenticate = ({ providerPaymentId }: Payment, outcome: 'succeed' | 'fail' = 'succeed') =>
   t.provider.control('POST', `/payment_intents/${providerPaymentId}/authenticate`, { outcome })
 
-async function executed({ id }: Payment) {
-  const calls = await t.provider.executed()
-  return calls.filter(({ metadata }) => metadata['atomic_payment'] === showPaymentId(id))
-}
+const executed = ({ id: paymentId }: Payment) => t.executedFor({ paymentId })
 
 const intentOf = ({ providerPaymentId }: Payment) =>
   t.provider.stripe.paymentIntents.retrieve(providerPaymentId ?? '')
 
 /** The cancellation that the reminder started. */
-async function expiryOf(payment: Payment): Promise<Accepted> {
-  const [row] = await t.engine.store.sql<Accepted[]>`
-    select tenant_id as "tenantId", id, payment_id as "paymentId" from idempotency_keys
-    where key = ${keyOfExpiry(payment)} and operation = 'payment.cancel'
-  `
-  if (row === undefined) throw new Error('nothing was started')
-  return row
-}
+const expiryOf = (payment: Payment) =>
+  t.findOperation({ key: keyOfExpiry(payment), operation: 'payment.cancel' })
 
 async function expectCanceled(payment: Payment): Promise<void> {
   const end = { status: 'canceled', cancellationReason: 'abandoned', failure: null }
@@ -209,8 +199,7 @@ describe('a cancel', () => {
     const payment = await abandoned()
     await remind(payment)
     const ref = await expiryOf(payment)
-    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
-    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    await giveUp(t, ref, match, 'nonsense_body')
     expect(await read(payment)).toMatchObject({ status: 'unknown' })
     expect(await remind(payment)).toBe('pending')
 
@@ -224,8 +213,7 @@ describe('a cancel', () => {
   test('that was not executed is made again at the next reminder', async () => {
     const payment = await abandoned()
     await remind(payment)
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-    expect(await runOperation(withoutRetries(t.engine), await expiryOf(payment))).toBe('gave_up')
+    await giveUp(t, await expiryOf(payment), match)
     expect(await read(payment)).toMatchObject({ status: 'requires_action' })
 
     expect(await remind(payment)).toBe('pending')
@@ -244,9 +232,8 @@ describe('a cancel', () => {
     const payment = await t.readPayment(made)
     await age(payment)
     await remind(payment)
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
     const ref = await expiryOf(payment)
-    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    await giveUp(t, ref, match)
     await authenticate(payment)
     const event = eventAbout(payment)
     await deliver(t.engine, event)

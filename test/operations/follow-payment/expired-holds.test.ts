@@ -73,12 +73,8 @@ async function look(payment: Payment) {
   return await applyProviderEvent(t.engine, event)
 }
 
-async function executedKinds({ id }: Payment): Promise<string[]> {
-  const calls = await t.provider.executed()
-  return calls
-    .filter(({ metadata }) => metadata['atomic_payment'] === showPaymentId(id))
-    .map(({ kind }) => kind)
-}
+const executedKinds = async (payment: Payment) =>
+  (await t.executedFor(refOf(payment))).map(({ kind }) => kind)
 
 const answerOf = async (ref: Accepted) => {
   const { response_status: status, response_body: body } = await t.readKey(ref)

@@ -6,7 +6,7 @@ import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
-import { aroundCommit, connectionLost, withoutRetries } from '../../support/engine-doubles.ts'
+import { dieAt, giveUp, runLosingCommit, withoutRetries } from '../../support/engine-doubles.ts'
 import type { Accepted } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { leaveCaptured } from '../../support/left-captured.ts'
@@ -49,12 +49,8 @@ async function following(answer: Answer): Promise<Following> {
   await t.provider.control('POST', path, { outcome: answer })
   const event = eventAbout(payment)
   await deliver(t.engine, event)
-  const [row] = await t.engine.store.sql<{ id: string }[]>`
-    select id from idempotency_keys
-    where payment_id = ${paymentId} and operation = 'payment.follow'
-  `
-  if (row === undefined) throw new Error('the event has set nothing going')
-  return { tenantId, paymentId, id: row.id, event }
+  const ref = await t.findOperation({ payment_id: paymentId, operation: 'payment.follow' })
+  return { ...ref, event }
 }
 
 async function expectEnd(answer: Answer, ref: Following): Promise<void> {
@@ -62,14 +58,9 @@ async function expectEnd(answer: Answer, ref: Following): Promise<void> {
   expect(await t.readKey(ref)).toMatchObject({ status: 'completed', recovery_point: 'finished' })
   expect(await t.readPayment(ref)).toMatchObject(end)
   const shown = showPaymentId(ref.paymentId)
-  const calls = (await t.provider.executed()).filter(
-    (call) => call.metadata['atomic_payment'] === shown,
-  )
-  expect(calls.map(({ kind }) => kind)).toEqual(executed)
+  expect((await t.executedFor(ref)).map(({ kind }) => kind)).toEqual(executed)
   expect(await postingsOf(t.engine.store, shown)).toHaveLength(postings)
 }
-
-const recoveryPoint = async (ref: Accepted) => (await t.readKey(ref))['recovery_point']
 
 const cases = (['succeed', 'fail'] as const).flatMap((answer) =>
   stories[answer].points.map((point) => ({ answer, point })),
@@ -80,11 +71,7 @@ describe.each(cases)(
   ({ answer, point }) => {
     test('it continues after its owner crashed before it recorded anything', async () => {
       const ref = await following(answer)
-      const dying = aroundCommit(t.engine, async (commit) => {
-        if ((await recoveryPoint(ref)) === point) throw new Error('the process died')
-        return commit()
-      })
-      await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+      await dieAt(t, ref, point)
       await t.expireLease(ref)
 
       expect(await runOperation(t.engine, ref)).toBe('finished')
@@ -94,14 +81,8 @@ describe.each(cases)(
 
     test('it continues when the acknowledgment of its commit is lost', async () => {
       const ref = await following(answer)
-      const losing = aroundCommit(t.engine, async (commit) => {
-        const at = await recoveryPoint(ref)
-        const result = await commit()
-        if (at === point) throw connectionLost()
-        return result
-      })
 
-      expect(await runOperation(losing, ref)).toBe('finished')
+      await runLosingCommit(t, ref, point)
 
       await expectEnd(answer, ref)
     })
@@ -135,8 +116,7 @@ test.each<[string, Setback]>([
   ['the closing', { answer: 'fail', match: close, shown: 'declined' }],
 ])('%s that is refused is made again by the event', async (_title, { answer, match, shown }) => {
   const ref = await following(answer)
-  await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+  await giveUp(t, ref, match)
   expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
   expect(await t.readPayment(ref)).toMatchObject({ status: shown })
 
@@ -147,9 +127,7 @@ test.each<[string, Setback]>([
 
 test('a look-up whose answers are lost leaves no doubt: it executes nothing', async () => {
   const ref = await following('succeed')
-  await t.provider.addFault({ match: look, fault: 'nonsense_body', times: 3 })
-
-  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+  await giveUp(t, ref, look, 'nonsense_body')
 
   expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
 })
@@ -161,9 +139,7 @@ test.each<[string, Setback]>([
   '%s whose outcome is unknown is left to the outcome resolver, and the event waits for it',
   async (_title, { answer, match, shown }) => {
     const ref = await following(answer)
-    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
-
-    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    await giveUp(t, ref, match, 'nonsense_body')
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
     expect(await t.readPayment(ref)).toMatchObject({ status: shown })

@@ -8,7 +8,7 @@ import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
-import { stripeOf, withoutRetries } from '../../support/engine-doubles.ts'
+import { giveUp, stripeOf } from '../../support/engine-doubles.ts'
 import type { PaymentRef } from '../../support/engine.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
@@ -16,16 +16,24 @@ import { asked, captured, held } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
 
 /** A second authorization of the payment, as the provider completes one under an earlier key. */
-async function authorizeAgain(ref: PaymentRef, paymentMethod = 'pm_card_visa'): Promise<string> {
-  const payment = { ...(await t.readPayment(ref)), paymentMethod }
-  const identity = {
-    providerKey: `late_${ref.paymentId}`,
-    operationId: ref.paymentId,
-    sendBeforeMs: Infinity,
-  }
-  const outcome = await stripeOf(t.engine).calls.authorize.execute({ payment }, identity)
+async function authorizeAgain(ref: PaymentRef, terms: Partial<Payment> = {}): Promise<string> {
+  const payment = { ...(await t.readPayment(ref)), paymentMethod: 'pm_card_visa', ...terms }
+  const outcome = await stripeOf(t.engine).calls.authorize.execute({ payment }, identityOf(ref))
   return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
 }
+
+/** Captures this intent at the provider, as someone else. */
+async function captureThere(ref: PaymentRef, providerPaymentId: string): Promise<void> {
+  const payment = { ...(await t.readPayment(ref)), providerPaymentId }
+  const identity = { ...identityOf(ref), providerKey: `captured_${providerPaymentId}` }
+  await stripeOf(t.engine).calls.capture.execute({ payment }, identity)
+}
+
+const identityOf = ({ paymentId }: PaymentRef) => ({
+  providerKey: `late_${paymentId}`,
+  operationId: paymentId,
+  sendBeforeMs: Infinity,
+})
 
 const eventOf = ({ tenantId, paymentId }: PaymentRef, intentId: string): ProviderEvent =>
   eventAbout({ tenantId, id: paymentId, providerPaymentId: intentId })
@@ -85,21 +93,23 @@ describe.each(uses)('a second hold of %s', (_, made) => {
   })
 })
 
-test('the hold of a declined payment is released', async () => {
+const declined = async () => {
   const accepted = await t.accept({ paymentMethod: 'pm_card_chargeDeclined' })
   await runOperation(t.engine, accepted)
-  const surplus = await authorizeAgain(accepted)
-  const event = eventOf(accepted, surplus)
+  return accepted
+}
 
-  await deliver(t.engine, event)
-
-  expect(await applyAll(t, [event])).toEqual(['applied'])
-  expect(await statusAtProvider(surplus)).toBe('canceled')
-})
-
-test('a second hold that asks its cardholder to authenticate is released', async () => {
-  const ref = await captured(t)
-  const surplus = await authorizeAgain(ref, 'pm_card_threeDSecureRequired')
+test.each<[string, () => Promise<PaymentRef>, Partial<Payment>]>([
+  ['of a declined payment', declined, {}],
+  [
+    'that asks its cardholder to authenticate',
+    () => captured(t),
+    { paymentMethod: 'pm_card_threeDSecureRequired' },
+  ],
+  ['of another amount: the payment was adjusted since', () => captured(t), { amountMinor: 500 }],
+])('a second hold is released %s', async (_, make, terms) => {
+  const ref = await make()
+  const surplus = await authorizeAgain(ref, terms)
   const event = eventOf(ref, surplus)
 
   await deliver(t.engine, event)
@@ -117,29 +127,6 @@ test('a hold that a payment in progress may still use is left alone', async () =
   expect(await statusAtProvider(early)).toBe('requires_capture')
 })
 
-/** A second authorization with other terms than those of the payment. */
-async function authorizeOther(ref: PaymentRef, terms: Partial<Payment>): Promise<string> {
-  const payment = { ...(await t.readPayment(ref)), ...terms }
-  const identity = {
-    providerKey: `other_${ref.paymentId}`,
-    operationId: ref.paymentId,
-    sendBeforeMs: Infinity,
-  }
-  const outcome = await stripeOf(t.engine).calls.authorize.execute({ payment }, identity)
-  return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
-}
-
-test('a second hold of another amount is released: the payment was adjusted since', async () => {
-  const ref = await captured(t)
-  const surplus = await authorizeOther(ref, { amountMinor: 500 })
-  const event = eventOf(ref, surplus)
-
-  await deliver(t.engine, event)
-
-  expect(await applyAll(t, [event])).toEqual(['applied'])
-  expect(await statusAtProvider(surplus)).toBe('canceled')
-})
-
 test('an amount that only one answer shows is not believed', async () => {
   const ref = await captured(t)
   const surplus = await authorizeAgain(ref)
@@ -155,7 +142,7 @@ test('an amount that only one answer shows is not believed', async () => {
 
 test('a hold in another currency is left to a person', async () => {
   const ref = await captured(t)
-  const other = await authorizeOther(ref, { currency: 'eur' })
+  const other = await authorizeAgain(ref, { currency: 'eur' })
 
   expect(await deliver(t.engine, eventOf(ref, other))).toBe('unmatched')
 
@@ -165,13 +152,7 @@ test('a hold in another currency is left to a person', async () => {
 test('a second intent that was captured is left to a person', async () => {
   const ref = await captured(t)
   const surplus = await authorizeAgain(ref)
-  const payment = { ...(await t.readPayment(ref)), providerPaymentId: surplus }
-  const identity = {
-    providerKey: `captured_${surplus}`,
-    operationId: ref.paymentId,
-    sendBeforeMs: Infinity,
-  }
-  await stripeOf(t.engine).calls.capture.execute({ payment }, identity)
+  await captureThere(ref, surplus)
 
   expect(await deliver(t.engine, eventOf(ref, surplus))).toBe('unmatched')
 
@@ -194,8 +175,7 @@ async function releasing() {
 describe('a release', () => {
   test('whose answers are lost is looked up, and not repeated', async () => {
     const { surplus, event, match, operation } = await releasing()
-    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
-    expect(await runOperation(withoutRetries(t.engine), operation)).toBe('gave_up')
+    await giveUp(t, operation, match, 'nonsense_body')
     expect(await applyProviderEvent(t.engine, event)).toBe('pending')
     await t.letTimePass(operation, 5)
 
@@ -207,8 +187,7 @@ describe('a release', () => {
 
   test('that was not executed is made again when the event is applied again', async () => {
     const { surplus, event, match, operation } = await releasing()
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
-    expect(await runOperation(withoutRetries(t.engine), operation)).toBe('gave_up')
+    await giveUp(t, operation, match)
 
     expect(await applyAll(t, [event])).toEqual(['applied'])
 
@@ -217,13 +196,7 @@ describe('a release', () => {
 
   test('that the provider refuses leaves the hold to a person', async () => {
     const { surplus, event, operation } = await releasing()
-    const payment = { ...(await t.readPayment(operation)), providerPaymentId: surplus }
-    const identity = {
-      providerKey: `captured_${surplus}`,
-      operationId: operation.id,
-      sendBeforeMs: Infinity,
-    }
-    await stripeOf(t.engine).calls.capture.execute({ payment }, identity)
+    await captureThere(operation, surplus)
 
     expect(await applyAll(t, [event])).toEqual(['applied'])
 
