@@ -1391,6 +1391,8 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description Whether every new payment and refund must have a reference. */
+            requires_reference: boolean;
             /** @description The providers of the tenant's new payments, in their order. Null: the provider of the service. */
             providers: {
                 /** @description The name of the provider. */
@@ -1398,8 +1400,6 @@ export interface components {
                 /** @description The currencies that it takes; absent: every currency. */
                 currencies?: string[];
             }[] | null;
-            /** @description Whether every new payment and refund must have a reference. */
-            requires_reference: boolean;
             /**
              * Format: date-time
              * @description When the tenant was created.

@@ -34,7 +34,8 @@ export const objectsOf = <Item>(rows: readonly object[]): Item[] => rows.map(obj
 const members = new Map<string, string>()
 const columns = new Map<string, string>()
 
-const memberOf = (column: string): string =>
+/** The member of an object that has the value of a column. */
+export const memberOf = (column: string): string =>
   members.get(column) ??
   remember(
     members,

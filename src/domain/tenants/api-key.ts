@@ -1,8 +1,7 @@
-// The format, scopes and rendering of API keys. No type here contains the secret: it exists only
+// The format and scopes of API keys. No type here contains the secret: it exists only
 // where it is created, and in the one response that shows it.
 import { crc32 } from 'node:zlib'
 import { parseId, showId } from '../resource-id.ts'
-import { showTenantId } from './tenant.ts'
 
 /**
  * The scopes of an API key. A route requires exactly one scope. Refunds have a scope apart from
@@ -103,24 +102,4 @@ const PREFIX_LENGTH_MAX = 16
 
 export function publicPrefix(apiKey: string): string {
   return apiKey.slice(0, Math.min(PREFIX_LENGTH_MAX, Math.floor(apiKey.length / 2)))
-}
-
-/** Renders the key for operators; times in ISO 8601. */
-export function presentApiKey(key: ApiKey): Record<string, unknown> {
-  return {
-    id: showKeyId(key.id),
-    object: 'api_key',
-    tenant: showTenantId(key.tenantId),
-    prefix: key.prefix,
-    scopes: key.scopes,
-    status: key.status,
-    created_at: key.createdAt.toISOString(),
-    expires_at: key.expiresAt?.toISOString() ?? null,
-    revoked_at: key.revokedAt?.toISOString() ?? null,
-  }
-}
-
-/** The same with the secret, for the one response that shows it. */
-export function presentNewApiKey(key: ApiKey, secret: string): Record<string, unknown> {
-  return { ...presentApiKey(key), secret }
 }

@@ -1,4 +1,4 @@
-// Defines tenants and the customers of the provider that they may charge, and renders both for operators.
+// Defines tenants and the customers of the provider that they may charge.
 import type { Route } from '../payments/routing.ts'
 import { parseId, showId } from '../resource-id.ts'
 
@@ -21,19 +21,6 @@ export const parseTenantId = (text: string): string | undefined => parseId('tnt'
 /** Without control characters, because the name is printed in a table on a terminal. */
 export const TENANT_NAME = /^\P{Cc}{1,200}$/u
 
-export function presentTenant(tenant: Tenant): Record<string, unknown> {
-  return {
-    id: showTenantId(tenant.id),
-    object: 'tenant',
-    name: tenant.name,
-    fees: { basis_points: tenant.feeBasisPoints, fixed_minor: tenant.feeFixedMinor },
-    requires_reference: tenant.requiresReference,
-    providers: tenant.providers,
-    created_at: tenant.createdAt.toISOString(),
-    disabled_at: tenant.disabledAt?.toISOString() ?? null,
-  }
-}
-
 /** A customer of the provider, by the provider's id, and the tenant that may charge it. */
 export interface Customer {
   readonly id: string
@@ -43,15 +30,6 @@ export interface Customer {
 
 /** Whether a text can be an id of the provider. */
 export const isProviderId = (text: string): boolean => /^[\x21-\x7E]{1,255}$/.test(text)
-
-export function presentCustomer({ id, tenantId, assignedAt }: Customer): Record<string, unknown> {
-  return {
-    id,
-    object: 'customer',
-    tenant: showTenantId(tenantId),
-    assigned_at: assignedAt.toISOString(),
-  }
-}
 
 const NAMED_MAX = 10
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { IdPrefix } from '../../domain/resource-id.ts'
 
 const idSchemas = new Map<IdPrefix, z.ZodString>()
+const prefixes = new WeakMap<z.ZodType, IdPrefix>()
 
 /** A public id: the prefix and 26 characters of Crockford's base 32. */
 export function idField(prefix: IdPrefix, description: string): z.ZodString {
@@ -13,8 +14,13 @@ export function idField(prefix: IdPrefix, description: string): z.ZodString {
       .regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`))
       .meta({ id: `${prefix.charAt(0).toUpperCase()}${prefix.slice(1)}Id` })
   idSchemas.set(prefix, schema)
-  return schema.meta({ description })
+  const described = schema.meta({ description })
+  prefixes.set(described, prefix)
+  return described
 }
+
+/** The prefix of the ids in a field; undefined when it has no public ids. */
+export const prefixOf = (field: z.ZodType): IdPrefix | undefined => prefixes.get(field)
 
 export function exampleId(prefix: IdPrefix): string {
   return `${prefix}_01k9zq4s5tfexbgc1m6v8w2d3h`
@@ -29,6 +35,12 @@ export function timeField(description: string): z.ZodString {
 export const EXAMPLE_KEY = '6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10'
 
 export const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
+
+export const shownText = (description: string): z.ZodString => z.string().meta({ description })
+
+export const shownCount = (description: string): z.ZodInt => z.int().meta({ description })
+
+export const shownFlag = (description: string): z.ZodBoolean => z.boolean().meta({ description })
 
 export const shownAmount = (what: string): z.ZodInt =>
   z.int().meta({

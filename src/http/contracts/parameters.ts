@@ -1,6 +1,7 @@
 // Zod schemas of parameters that several endpoints accept; they describe requests in openapi.yaml.
 import { z } from 'zod'
-import type { IdPrefix } from '../../domain/resource-id.ts'
+import { parseId, type IdPrefix } from '../../domain/resource-id.ts'
+import { oneOfFilter, type DocumentedFilter, type Filter } from '../requests/list-query.ts'
 import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId } from './fields.ts'
 
 /** An id in a path. It has no pattern: a malformed id is answered like an unknown one, with 404. */
@@ -19,6 +20,40 @@ export function idFilter(prefix: IdPrefix, description: string): z.ZodOptional<z
 export function oneOf(names: readonly string[], description: string) {
   return z.enum(names).meta({ description }).optional()
 }
+
+/** A filter by the id of one resource; `what` names it in the error. */
+export const byId = (
+  prefix: IdPrefix,
+  what: string,
+  description: string,
+): DocumentedFilter<string> => ({
+  expected: `the id of one ${what}`,
+  parse: (text) => parseId(prefix, text),
+  field: idFilter(prefix, description),
+})
+
+/** A filter by one of the names; `expected` describes them in the error. */
+export const byName = <Name extends string>(
+  names: readonly Name[],
+  expected: string,
+  description: string,
+): DocumentedFilter<Name> => ({
+  ...oneOfFilter(expected, names),
+  field: oneOf(names, description),
+})
+
+/** The filter, with its description. */
+export const byText = <Value>(
+  filter: Filter<Value>,
+  description: string,
+  example?: string,
+): DocumentedFilter<Value> => ({
+  ...filter,
+  field: z
+    .string()
+    .meta({ description, ...(example === undefined ? {} : { examples: [example] }) })
+    .optional(),
+})
 
 export function timeFilterField(description: string) {
   return z

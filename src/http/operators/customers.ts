@@ -1,23 +1,26 @@
 // POST and GET /admin/tenants/:id/customers: which customers of the provider belong to a tenant.
 import { z } from 'zod'
-import { idField, timeField, listOf } from '../contracts/fields.ts'
-import { showJson, showPage } from '../responses/answer.ts'
-import { adminCommand } from './admin-commands.ts'
-import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
-import { parseListQuery } from '../requests/list-query.ts'
-import { admin } from '../server/route.ts'
-import type { Endpoints } from '../contracts/contract.ts'
 import {
+  assignCustomers,
+  listCustomers,
+  OwnedElsewhereError,
+  type Assignment,
+} from '../../db/tenants/provider-customers.ts'
+import type { Transaction } from '../../db/connection/client.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import {
+  describeOwners,
+  isProviderId,
   parseTenantId,
   showTenantId,
-  isProviderId,
-  presentCustomer,
 } from '../../domain/tenants/tenant.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { idField, listOf, shownText, timeField } from '../contracts/fields.ts'
 import { providerIdField } from '../requests/body-fields.ts'
-import { listCustomers } from '../../db/tenants/provider-customers.ts'
-import { namedTenant, findRequestedTenant, assign, tenantInPath } from './tenants.ts'
+import { adminCommand, adminList } from './endpoints.ts'
+import { tenant } from './tenants.ts'
 
-const customerId = z.string().meta({ description: "The provider's id of the customer." })
+const customerId = shownText("The provider's id of the customer.")
 
 const customerSchema = z
   .object({
@@ -56,56 +59,49 @@ const assignCustomersBody = z.strictObject({
     }),
 })
 
-const assignCustomersEndpoint = adminCommand({
-  action: 'customers.assign',
-  subject: namedTenant,
-  body: assignCustomersBody,
-  async work({ providerName: provider }, tx, { request, body: { customers, from } }) {
-    const { id: tenantId } = await findRequestedTenant(tx, request)
-    const previousTenant = from === undefined ? undefined : parseTenantId(from)
-    await assign(tx, { tenantId, provider, customers, from: previousTenant })
-    return {
-      answer: showJson({ object: 'assignment', tenant: showTenantId(tenantId), customers }),
-      details: { result: 'assigned', customers, ...(from === undefined ? {} : { from }) },
-    }
-  },
-})
-
-const listCustomersEndpoint: AdminEndpoint = async (parts, request) => {
-  const query = parseListQuery(request.query, (text) => (isProviderId(text) ? text : undefined))
-  const { sql } = parts.store
-  const { id: tenantId } = await withinStoreTimeout(parts, findRequestedTenant(sql, request))
-  const lookup = listCustomers(sql, { tenantId, provider: parts.providerName }, query)
-  return showPage(await withinStoreTimeout(parts, lookup), presentCustomer)
+/** @throws ProblemError customer-of-another-tenant. */
+async function assign(tx: Transaction, assignment: Assignment): Promise<void> {
+  try {
+    await assignCustomers(tx, assignment)
+  } catch (error) {
+    if (!(error instanceof OwnedElsewhereError)) throw error
+    throw new ProblemError('customer-of-another-tenant', { detail: describeOwners(error.owned) })
+  }
 }
 
 export const customerEndpoints: Endpoints = {
-  'POST /admin/tenants/:id/customers': {
-    serve: admin(assignCustomersEndpoint),
+  'POST /admin/tenants/:id/customers': adminCommand({
     operationId: 'assignCustomers',
-    tag: 'Operators',
     summary: 'Assign customers to a tenant',
     description:
       'Lets a tenant charge customers of the provider. Send it after you have created a customer at the provider. Repeating it changes nothing. A customer of another tenant moves only if `from` names that tenant; payments that were accepted before go on.',
-    path: tenantInPath,
+    action: 'customers.assign',
+    on: tenant,
     body: {
       schema: assignCustomersBody.meta({ id: 'AssignCustomers' }),
       example: { customers: ['cus_NffrFeUfNV2Hib'] },
     },
+    async work({ parts: { providerName: provider }, tx, body: { customers, from }, found }) {
+      const previous = from === undefined ? undefined : parseTenantId(from)
+      await assign(tx, { tenantId: found.id, provider, customers, from: previous })
+      return {
+        answer: { object: 'assignment', tenant: showTenantId(found.id), customers },
+        details: { result: 'assigned', customers, ...(from === undefined ? {} : { from }) },
+      }
+    },
     answers: { 200: { description: 'The customers of this request.', schema: assignmentSchema } },
     problems: ['customer-of-another-tenant'],
-  },
-  'GET /admin/tenants/:id/customers': {
-    serve: admin(listCustomersEndpoint),
+  }),
+  'GET /admin/tenants/:id/customers': adminList({
     operationId: 'listCustomers',
-    tag: 'Operators',
     summary: 'List the customers of a tenant',
     description:
       'Returns the customers of the provider that a tenant may charge, in reverse order of their ids.',
-    path: tenantInPath,
-    isList: true,
-    answers: {
-      200: { description: 'A page of customers.', schema: listOf('CustomerList', customerSchema) },
-    },
-  },
+    of: { schema: customerSchema, parse: (text) => (isProviderId(text) ? text : undefined) },
+    below: tenant,
+    read: ({ store, providerName: provider }, page, _filters, { id: tenantId }) =>
+      listCustomers(store.sql, { tenantId, provider }, page),
+    answer: 'A page of customers.',
+    schema: listOf('CustomerList', customerSchema),
+  }),
 }

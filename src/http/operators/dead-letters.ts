@@ -1,46 +1,40 @@
 // The endpoints below /admin/dead-letters: jobs that are out of retries.
-import { admin } from '../server/route.ts'
 import { z } from 'zod'
 import {
   deadLetterQueues,
+  findOldestDeadLetters,
   listDeadLetters,
   type DeadLetter,
-  findOldestDeadLetters,
   type DeadLetterQueue,
 } from '../../db/queue/dead-letters.ts'
-import { listOf, anyMembers, timeField } from '../contracts/fields.ts'
-import type { Endpoints } from '../contracts/contract.ts'
-import { oneOf } from '../contracts/parameters.ts'
-import { showId } from '../../domain/resource-id.ts'
-import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
-import { oneOfFilter, parseFilteredQuery } from '../requests/list-query.ts'
-import { showPage, showJson } from '../responses/answer.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import { StaleResourceError } from '../../db/payments/payments.ts'
 import { inService } from '../../db/connection/transaction.ts'
+import { showId } from '../../domain/resource-id.ts'
 import {
   KeptDeadLetterError,
   redrive,
   takeDeadLetter,
   type RedriveResult,
 } from '../../recovery/redrive-dead-letter.ts'
-import { auditRefusal, readCommandBody, type Attempt } from './admin-commands.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { anyMembers, listOf, shownCount, shownText, timeField } from '../contracts/fields.ts'
+import { byName } from '../contracts/parameters.ts'
+import { render } from '../contracts/render.ts'
+import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
+import { showJson } from '../responses/answer.ts'
+import { admin } from '../server/route.ts'
+import { adminList, auditRefusal, readCommandBody, type Attempt } from './endpoints.ts'
 
 const deadLetterSchema = z
   .object({
     id: z.uuid().meta({ description: 'The id of the job, as the queue dashboard shows it.' }),
     object: z.literal('dead_letter'),
     queue: z.enum(deadLetterQueues).meta({ description: 'The queue of dead letters.' }),
-    source_queue: z
-      .string()
-      .nullable()
-      .meta({ description: 'The queue in which the job used up its retries.' }),
-    about: z
-      .string()
-      .nullable()
-      .meta({ description: 'The id of the resource that the job works on.' }),
+    source_queue: shownText('The queue in which the job used up its retries.').nullable(),
+    about: shownText('The id of the resource that the job works on.').nullable(),
     job: anyMembers.meta({ description: 'The parameters of the job.' }),
-    retries: z.int().nullable().meta({ description: 'How many times the job was retried.' }),
+    retries: shownCount('How many times the job was retried.').nullable(),
     last_error: z.unknown().meta({ description: 'The error of the last attempt.' }),
     died_at: timeField('When the job used up its retries.'),
   })
@@ -50,47 +44,29 @@ const redriveSchema = z
   .object({
     object: z.literal('redrive'),
     queue: z.enum(deadLetterQueues).meta({ description: 'The queue of dead letters.' }),
-    redriven: z.int().meta({ description: 'The number of jobs that are retried.' }),
-    needless: z.int().meta({
-      description:
-        'The number of dead letters that were removed because there was nothing left to do.',
-    }),
+    redriven: shownCount('The number of jobs that are retried.'),
+    needless: shownCount(
+      'The number of dead letters that were removed because there was nothing left to do.',
+    ),
     kept: z
       .array(
         z.object({
-          id: z.string().meta({ description: 'The id of the dead letter.' }),
-          reason: z.string().meta({ description: 'Why it was kept.' }),
+          id: shownText('The id of the dead letter.'),
+          reason: shownText('Why it was kept.'),
         }),
       )
       .meta({ description: 'The dead letters that could not be redriven.' }),
   })
   .meta({ id: 'Redrive' })
 
-const knownFilters = { queue: oneOfFilter(deadLetterQueues.join(', '), deadLetterQueues) }
-
 const uuid = z.uuid()
 
-/** Job ids are those of pg-boss, which its dashboard shows as well. */
-const parseJobId = (text: string): string | undefined => uuid.safeParse(text).data
-
-const listDeadLettersEndpoint: AdminEndpoint = async (parts, request) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseJobId, knownFilters)
-  const lookup = listDeadLetters(parts.store.sql, filters.queue, page)
-  return showPage(await withinStoreTimeout(parts, lookup), presentDeadLetter)
-}
-
-function presentDeadLetter(letter: DeadLetter): Record<string, unknown> {
-  return {
-    id: letter.id,
-    object: 'dead_letter',
-    queue: letter.queue,
-    source_queue: letter.sourceQueue,
-    about: subjectOf(letter),
-    job: letter.job,
-    retries: letter.retries,
-    last_error: letter.lastError,
-    died_at: letter.diedAt,
-  }
+const deadLetter = {
+  schema: deadLetterSchema,
+  // Job ids are those of pg-boss, which its dashboard shows as well.
+  parse: (text: string) => uuid.safeParse(text).data,
+  present: (letter: DeadLetter) =>
+    render(deadLetterSchema, { ...letter, about: subjectOf(letter) }),
 }
 
 /** Returns the public id of the resource that the job works on. */
@@ -182,23 +158,22 @@ async function append(
 }
 
 export const deadLetterEndpoints: Endpoints = {
-  'GET /admin/dead-letters': {
-    serve: admin(listDeadLettersEndpoint),
+  'GET /admin/dead-letters': adminList({
     operationId: 'listDeadLetters',
-    tag: 'Operators',
     summary: 'List dead letters',
     description: 'Returns the jobs that used up their retries, newest first.',
-    isList: true,
-    query: z.object({
-      queue: oneOf(deadLetterQueues, 'Only return the dead letters of this queue.'),
-    }),
-    answers: {
-      200: {
-        description: 'A page of dead letters.',
-        schema: listOf('DeadLetterList', deadLetterSchema),
-      },
+    of: deadLetter,
+    filters: {
+      queue: byName(
+        deadLetterQueues,
+        deadLetterQueues.join(', '),
+        'Only return the dead letters of this queue.',
+      ),
     },
-  },
+    read: ({ store }, page, { queue }) => listDeadLetters(store.sql, queue, page),
+    answer: 'A page of dead letters.',
+    schema: listOf('DeadLetterList', deadLetterSchema),
+  }),
   'POST /admin/dead-letters/redrive': {
     serve: admin(redriveDeadLetters),
     operationId: 'redriveDeadLetters',

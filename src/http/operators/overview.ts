@@ -10,10 +10,10 @@ import {
   processKinds,
   reportedStates,
 } from '../../domain/deployment/service-process.ts'
-import { EXAMPLE_TIME, idField, timeField } from '../contracts/fields.ts'
+import { EXAMPLE_TIME, idField, shownFlag, shownText, timeField } from '../contracts/fields.ts'
 import type { Overview } from '../../db/operators/overview.ts'
 import type { SeenProcess } from '../../db/operators/process-reporter.ts'
-import { showTenantId } from '../../domain/tenants/tenant.ts'
+import { render, type Json } from '../contracts/render.ts'
 import type { AdminEndpoint } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
@@ -50,17 +50,16 @@ const recovery = z
 const processSchema = z.object({
   id: z.uuid().meta({ description: 'The id that the process made when it started.' }),
   kind: z.enum(processKinds),
-  host: z.string().meta({ description: 'The name of its machine or container.' }),
+  host: shownText('The name of its machine or container.'),
   queues: z.array(z.string()).meta({
     description: 'The groups of queues that a worker works on. Empty for an API process.',
   }),
-  version: z.string().meta({ description: 'The version of the service.' }),
+  version: shownText('The version of the service.'),
   started_at: timeField('When it started.'),
   seen_at: timeField('When it last reported itself. It does so every 10 seconds.'),
-  alive: z.boolean().meta({
-    description:
-      'Whether it reported itself in the last 30 seconds. A process that shuts down is not listed; one that was killed stays for an hour.',
-  }),
+  alive: shownFlag(
+    'Whether it reported itself in the last 30 seconds. A process that shuts down is not listed; one that was killed stays for an hour.',
+  ),
 })
 
 const circuit = z.object({
@@ -77,7 +76,7 @@ const circuit = z.object({
 
 const waitingTenant = z.object({
   tenant: idField('tnt', 'The tenant.'),
-  name: z.string().meta({ description: 'Its name.' }),
+  name: shownText('Its name.'),
   operations: count('Its unfinished operations.'),
 })
 
@@ -151,31 +150,19 @@ const getOverview: AdminEndpoint = async ({ readOverview }, request) => {
   return showJson(presentOverview(await readOverview()))
 }
 
-function presentOverview(overview: Overview): Record<string, unknown> {
-  const { health, waiting, processes } = overview
-  return {
-    object: 'overview',
-    at: overview.at,
+function presentOverview({ health, waiting, processes, ...overview }: Overview): Json {
+  const { pending, processing, pausedEndpoints, disabledEndpoints } = health
+  return render(overviewSchema, {
+    ...overview,
+    ...health,
     rates: presentRates(overview.recent),
     recovery: presentTakeovers(overview.takeovers),
-    unfinished: { pending: health.pending, processing: health.processing },
-    unknown: health.unknown,
-    proposed: overview.proposed,
-    oldest_unfinished_seconds: health.oldestUnfinishedSeconds,
-    oldest_unknown_seconds: health.oldestUnknownSeconds,
-    findings_open: health.findingsOpen,
-    queues: health.queues,
-    dead_letters: health.deadLetters,
-    waiting_by_tenant: waiting.map(({ tenantId, name, operations }) => ({
-      tenant: showTenantId(tenantId),
-      name,
-      operations,
-    })),
-    disputes: health.disputes,
-    endpoints: { paused: health.pausedEndpoints, disabled: health.disabledEndpoints },
-    processes: processes.map(presentProcess),
-    circuits: processes.filter(({ alive }) => alive).flatMap(presentCircuits),
-  }
+    unfinished: { pending, processing },
+    waitingByTenant: waiting,
+    endpoints: { paused: pausedEndpoints, disabled: disabledEndpoints },
+    processes,
+    circuits: processes.filter(({ alive }) => alive).flatMap(circuitsOf),
+  })
 }
 
 function presentRates({ accepted, completed }: OperationCounts): Record<string, number> {
@@ -196,16 +183,9 @@ function presentTakeovers(takeovers: readonly number[]): Record<string, number |
   }
 }
 
-function presentProcess(process: SeenProcess): Record<string, unknown> {
-  const { id, kind, host, queues, version, alive } = process
-  const { startedAt: started_at, seenAt: seen_at } = process
-  return { id, kind, host, queues, version, started_at, seen_at, alive }
-}
-
-function presentCircuits({ id, circuits, seenAt }: SeenProcess): Record<string, unknown>[] {
-  return circuits.map(({ kind, state, seconds }) => ({
-    kind,
-    state,
+function circuitsOf({ id, circuits, seenAt }: SeenProcess): Json[] {
+  return circuits.map(({ seconds, ...reported }) => ({
+    ...reported,
     process: id,
     since: new Date(seenAt.getTime() - seconds * 1_000),
   }))

@@ -1,14 +1,5 @@
 // GET /admin/payments and GET /admin/payments/:id: payments of all tenants, and the life of one.
 import { z } from 'zod'
-import { operationStatuses } from '../../domain/operations/operation.ts'
-import { operationSchema, presentOperation, showOperationId } from './operation.ts'
-import { idField, listOf, timeField, EXAMPLE_KEY } from '../contracts/fields.ts'
-import { disputeSchema } from '../resources/disputes.ts'
-import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
-import { ledgerTransactionSchema } from '../resources/ledger.ts'
-import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
-import { paymentSchema, refundSchema } from '../resources/payment.ts'
-import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
 import type { Page } from '../../db/connection/pages.ts'
 import { listEvents } from '../../db/events/events.ts'
 import { listReplays, type ReplayCount } from '../../db/idempotency/key-replays.ts'
@@ -18,45 +9,50 @@ import {
   listOperationOverviews,
   type OperationOverview,
 } from '../../db/operators/lists/operation-overviews.ts'
-import { listRefunds, listDisputes } from '../../db/payments/lists.ts'
+import {
+  CANDIDATES_MAX,
+  findPaymentOverview,
+  listPaymentsOfTenants,
+  SEARCHED_MAX,
+  type PaymentOverview,
+} from '../../db/operators/lists/payment-overviews.ts'
+import { listDisputes, listRefunds } from '../../db/payments/lists.ts'
 import { listDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
 import { presentEventWithoutSecret } from '../../domain/events/event.ts'
 import { presentLedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import { presentDispute } from '../../domain/payments/dispute.ts'
 import {
-  type Payment,
   AMOUNT_MAX_MINOR,
-  parsePaymentId,
-  showPaymentId,
   presentPaymentWithoutSecret,
+  showPaymentId,
+  type Payment,
 } from '../../domain/payments/payment.ts'
-import { presentRefund } from '../../domain/payments/refund.ts'
-import { presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
-import { type ApiParts, withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
-import {
-  CANDIDATES_MAX,
-  SEARCHED_MAX,
-  listPaymentsOfTenants,
-  type PaymentOverview,
-  findPaymentOverview,
-} from '../../db/operators/lists/payment-overviews.ts'
 import { paymentStatuses } from '../../domain/payments/payment-status.ts'
+import { presentRefund } from '../../domain/payments/refund.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import {
-  currencyFilter,
-  keyFilter,
-  oneOfFilter,
-  providerIdFilter,
-  tenantFilter,
-  parseFilteredQuery,
-  type Filter,
-} from '../requests/list-query.ts'
-import { showJson, presentPage } from '../responses/answer.ts'
+import { presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import { providerNames } from '../../provider/adapters.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
+import {
+  EXAMPLE_KEY,
+  idField,
+  listOf,
+  shownCount,
+  shownFlag,
+  timeField,
+} from '../contracts/fields.ts'
+import { byId, byName, byText } from '../contracts/parameters.ts'
+import { render, type Json } from '../contracts/render.ts'
+import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { currencyFilter, keyFilter, providerIdFilter, type Filter } from '../requests/list-query.ts'
+import { disputeSchema } from '../resources/disputes.ts'
+import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
+import { ledgerTransactionSchema } from '../resources/ledger.ts'
+import { paymentSchema, refundSchema } from '../resources/payment.ts'
+import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
+import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
+import { adminGet, adminList } from './endpoints.ts'
+import { operationSchema, presentOperation, showOperationId } from './operation.ts'
 
 /** Each list has its oldest entries: few payments have as many, and nothing is unbounded. */
 const LIFE_MAX = 100
@@ -72,13 +68,11 @@ const lifeLists = [
 ] as const
 type LifeList = (typeof lifeLists)[number]
 
-const openOperation = z.object({
-  id: idField('op', 'The id of the operation.'),
-  operation: z.string().meta({ description: 'The kind of operation.' }),
-  status: z.enum(operationStatuses).meta({ description: 'The status of the operation.' }),
-  recovery_point: z
-    .string()
-    .meta({ description: 'The last step that was recorded; work resumes after it.' }),
+const openOperation = operationSchema.pick({
+  id: true,
+  operation: true,
+  status: true,
+  recovery_point: true,
 })
 
 const overviewShape = paymentSchema.extend({
@@ -101,13 +95,9 @@ const paymentOverviewListSchema = listOf('PaymentOverviewList', paymentOverviewS
 
 const requestReplays = z
   .object({
-    count: z.int().meta({ description: 'How many requests got the stored response.' }),
-    conflicts: z
-      .int()
-      .meta({ description: 'How many were refused because there was no response yet.' }),
-    mismatches: z
-      .int()
-      .meta({ description: 'How many were refused because they were other requests.' }),
+    count: shownCount('How many requests got the stored response.'),
+    conflicts: shownCount('How many were refused because there was no response yet.'),
+    mismatches: shownCount('How many were refused because they were other requests.'),
     first_at: timeField('When the first of them came.').nullable(),
     last_at: timeField('When the last of them came.').nullable(),
   })
@@ -145,7 +135,7 @@ const lifeSchema = z
       .meta({ description: 'The transactions that moved its money.' }),
     refunds: z.array(refundSchema).meta({ description: 'Its refunds.' }),
     disputes: z.array(disputeSchema).meta({ description: 'Its disputes.' }),
-    has_more: z.boolean().meta({ description: 'Whether a list has more entries than these.' }),
+    has_more: shownFlag('Whether a list has more entries than these.'),
     incomplete: z.array(z.enum(lifeLists)).meta({
       description:
         'The lists that have more entries than these. `deliveries` is among them when `events` is.',
@@ -159,8 +149,6 @@ const lifeSchema = z
 const paymentWithLifeSchema = overviewShape
   .extend({ life: lifeSchema })
   .meta({ id: 'PaymentWithLife' })
-
-type Json = Record<string, unknown>
 
 const OLDEST = { limit: LIFE_MAX, oldest: true }
 
@@ -204,22 +192,22 @@ async function readOperations(parts: ApiParts, { tenantId, id }: Payment): Promi
   const ids = page?.items.map((operation) => operation.id) ?? []
   const replays = new Map((await listReplays(sql, tenantId, ids)).map((count) => [count.id, count]))
   const present = (operation: OperationOverview) => ({
-    ...presentOperation(parts, operation),
+    ...presentOperation(operation, parts),
     request_replays: presentReplays(replays.get(operation.id)),
     completed_at: operation.finishedAt,
   })
   return oldestFirst(present)(page)
 }
 
-function presentReplays(count: ReplayCount | undefined): Json {
-  return {
-    count: count?.replays ?? 0,
-    conflicts: count?.conflicts ?? 0,
-    mismatches: count?.mismatches ?? 0,
-    first_at: count?.firstAt ?? null,
-    last_at: count?.lastAt ?? null,
-  }
-}
+const presentReplays = (counted: ReplayCount | undefined): Json =>
+  render(requestReplays, {
+    count: counted?.replays ?? 0,
+    conflicts: 0,
+    mismatches: 0,
+    firstAt: null,
+    lastAt: null,
+    ...counted,
+  })
 
 async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
   const runs = await listPhaseRuns(store, tenantId, id, LIFE_MAX + 1)
@@ -250,112 +238,85 @@ const amountFilter: Filter<number> = {
   parse: (text) => (/^[1-9]\d{0,7}$/.test(text) ? Number(text) : undefined),
 }
 
-const knownFilters = {
-  tenant: tenantFilter,
-  status: oneOfFilter(`one of ${paymentStatuses.join(', ')}`, paymentStatuses),
-  stuck: oneOfFilter('true', ['true'] as const),
-  currency: currencyFilter,
-  amount: amountFilter,
-  key: keyFilter,
-  provider_id: providerIdFilter,
-}
-
-const listPaymentsEndpoint: AdminEndpoint = async (parts, request) => {
-  const { page, filters } = parseFilteredQuery(request.query, parsePaymentId, knownFilters)
-  const { stuck, amount, provider_id: id, ...same } = filters
-  const filter = {
-    ...same,
-    stuck: stuck === 'true',
-    amountMinor: amount,
-    providerObject: id === undefined ? undefined : { providers: providerNames, id },
-  }
-  const lookup = listPaymentsOfTenants(parts.store.sql, filter, page)
-  const found = await withinStoreTimeout(parts, lookup)
-  const searchedTo = found?.searchedTo ?? null
-  return showJson({
-    ...presentPage(found, presentOverview),
-    searched_to: searchedTo && showPaymentId(searchedTo),
-  })
-}
-
 /** Renders a payment as its tenant sees it, with tenant and operation, and without the client secret. */
 function presentOverview({ payment, operation }: PaymentOverview): Record<string, unknown> {
   return {
     ...presentPaymentWithoutSecret(payment),
     tenant: showTenantId(payment.tenantId),
-    operation: operation && {
-      id: showOperationId(operation.id),
-      operation: operation.operation,
-      status: operation.status,
-      recovery_point: operation.recoveryPoint,
-    },
+    operation: operation && render(openOperation, operation),
   }
 }
 
-const getPaymentEndpoint: AdminEndpoint = async (parts, request) => {
-  const id = parsePaymentId(String(request.params['id']))
-  const lookup = id === undefined ? undefined : findPaymentOverview(parts.store.sql, id)
-  const overview = lookup && (await withinStoreTimeout(parts, lookup))
-  if (overview === undefined) throw new ProblemError('resource-not-found')
-  const life = await withinStoreTimeout(parts, readLife(parts, overview.payment))
-  return showJson({ ...presentOverview(overview), life })
-}
-
-const filterText = (description: string, example: string) =>
-  z
-    .string()
-    .meta({ description, examples: [example] })
-    .optional()
+const payment = {
+  prefix: 'pay',
+  schema: paymentOverviewSchema,
+  idInPath: 'The id of the payment.',
+  find: findPaymentOverview,
+  present: presentOverview,
+} as const
 
 export const operatorPaymentEndpoints: Endpoints = {
-  'GET /admin/payments': {
-    serve: admin(listPaymentsEndpoint),
+  'GET /admin/payments': adminList({
     operationId: 'listTenantPayments',
-    tag: 'Operators',
     summary: 'List payments of tenants',
     description: `Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at ${SEARCHED_MAX} payments at most to find those of a status, a currency or an amount, and at ${CANDIDATES_MAX} stuck ones; \`searched_to\` says when it ended there. No payment has its client secret.`,
-    isList: true,
-    query: z.object({
-      tenant: idFilter('tnt', 'Only return payments of this tenant.'),
-      status: oneOf(paymentStatuses, 'Only return payments with this status.'),
-      stuck: oneOf(
+    of: payment,
+    filters: {
+      tenant: byId('tnt', 'tenant', 'Only return payments of this tenant.'),
+      status: byName(
+        paymentStatuses,
+        `one of ${paymentStatuses.join(', ')}`,
+        'Only return payments with this status.',
+      ),
+      stuck: byName(
         ['true'],
+        'true',
         'Only return payments with an operation in progress that no worker works on any more.',
       ),
-      currency: filterText(
+      currency: byText(
+        currencyFilter,
         'Only return payments in this currency: a three-letter ISO 4217 code, in lower case.',
         'usd',
       ),
-      amount: filterText(
+      amount: byText(
+        amountFilter,
         'Only return payments of this amount, in the smallest unit of the currency.',
         '1999',
       ),
-      key: filterText(
+      key: byText(
+        keyFilter,
         'Only return the payment that a request with this idempotency key created or changed, without the quotes of its header. The service forgets a key after its retention.',
         EXAMPLE_KEY,
       ),
-      provider_id: filterText(
+      provider_id: byText(
+        providerIdFilter,
         "Only return the payment that has this id at the provider, or has a refund or dispute with this id of the provider's.",
         'pi_3SZ0001',
       ),
-    }),
-    answers: {
-      200: {
-        description: 'A page of payments.',
-        schema: paymentOverviewListSchema,
-      },
     },
-  },
-  'GET /admin/payments/:id': {
-    serve: admin(getPaymentEndpoint),
+    read({ store }, page, { stuck, amount: amountMinor, provider_id: id, ...others }) {
+      const providerObject = id === undefined ? undefined : { providers: providerNames, id }
+      const filter = { ...others, stuck: stuck === 'true', amountMinor, providerObject }
+      return listPaymentsOfTenants(store.sql, filter, page)
+    },
+    show: (page, { searchedTo }) => ({
+      ...page,
+      searched_to: searchedTo && showPaymentId(searchedTo),
+    }),
+    answer: 'A page of payments.',
+    schema: paymentOverviewListSchema,
+  }),
+  'GET /admin/payments/:id': adminGet({
     operationId: 'getTenantPayment',
-    tag: 'Operators',
     summary: 'Retrieve a payment of a tenant',
     description:
       'Returns a payment of any tenant with its life: its operations and their attempts, its events and their deliveries, its entries in the ledger, its refunds and its disputes.',
-    path: idInPath('pay', 'The id of the payment.'),
-    answers: {
-      200: { description: 'The payment with its life.', schema: paymentWithLifeSchema },
+    of: payment,
+    async show(parts, found) {
+      const life = await withinStoreTimeout(parts, readLife(parts, found.payment))
+      return { ...presentOverview(found), life }
     },
-  },
+    answer: 'The payment with its life.',
+    schema: paymentWithLifeSchema,
+  }),
 }

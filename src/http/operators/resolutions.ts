@@ -9,7 +9,6 @@ import {
   makeActionId,
   PROPOSAL,
   PROPOSAL_HOURS,
-  RESOLUTION,
 } from '../../db/operators/admin-actions.ts'
 import {
   findOperationOverview,
@@ -25,8 +24,7 @@ import {
   showOperationId,
   callOf,
   isInKeyWindow,
-  findRequestedOperation,
-  namedOperation,
+  resolutionSchema,
 } from './operation.ts'
 import {
   consequencesOf,
@@ -42,7 +40,8 @@ import { z } from 'zod'
 import type { Transaction } from '../../db/connection/client.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { textField } from '../requests/body-fields.ts'
-import { adminCommand, type CommandResult } from './admin-commands.ts'
+import { render } from '../contracts/render.ts'
+import type { CommandResult, Work } from './endpoints.ts'
 
 /** Short against a look-up, and only few operators wait at a time. */
 const POLL_MS = 200
@@ -72,7 +71,7 @@ async function answerVerdict(
     // Not thrown: a thrown problem would be recorded as a refusal, beside the verdict.
     return problemAnswer(new ProblemError(type, { detail }), parts.settings.IDEMPOTENCY_FLAVOR)
   }
-  const shown = { ...presentOperation(parts, operation), resolution: presentResolution(resolution) }
+  const shown = { ...presentOperation(operation, parts), resolution: presentResolution(resolution) }
   return { status: verdict === null ? 202 : 200, headers: jsonType, body: JSON.stringify(shown) }
 }
 
@@ -129,18 +128,15 @@ export function presentResolution(
   resolution: ClaimedResolution | undefined,
 ): Record<string, unknown> | null {
   if (resolution === undefined) return null
-  const { claim, claimed, claimedBy, proposedBy, claimedAt, verdict } = resolution
-  return {
-    claim,
-    claimed,
-    claimed_by: claimedBy,
-    proposed_by: proposedBy,
-    claimed_at: claimedAt,
+  const { verdict, ...claimed } = resolution
+  const { taken = null, shown = null, effect = null } = verdict ?? {}
+  return render(resolutionSchema, {
+    ...claimed,
     verdict: verdict?.verdict ?? null,
-    taken: verdict?.taken ?? null,
-    shown: verdict?.shown ?? null,
-    effect: verdict?.effect ?? null,
-  }
+    taken,
+    shown,
+    effect,
+  })
 }
 
 type Claimable = Pick<Doubt, 'outcome' | 'unverified'>
@@ -232,38 +228,39 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
   }),
 ])
 
-export const resolveOperation = adminCommand({
-  action: RESOLUTION,
-  subject: namedOperation,
-  body: resolveOperationBody,
-  async work(parts, tx, { request, body, operator }) {
-    const operation = await findRequestedOperation(tx, request)
-    // The lock keeps other operators and the outcome resolver from resolving it meanwhile.
-    const unknownAt = await lockIfUnknown(tx, operation)
-    if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
-    refuseOtherKind(operation, body)
-    if (isUnverified(body) && !isInKeyWindow(parts, operation)) {
-      throw new ProblemError('key-window-passed')
-    }
-    let proposer: string | undefined
-    if (needsTwo(parts, isUnverified(body))) {
-      proposer = await findProposer(tx, operation, { body, operator, unknownAt })
-      if (proposer === undefined) return propose(parts, operation, body, operator)
-    }
-    const by = proposer === undefined ? operator : `${proposer} and ${operator}`
-    const entry = await makeActionId(tx)
-    const claim = showId('act', entry)
-    if (!(await resolveIfUnknown(tx, operation, body, { by, claim }))) {
-      throw new ProblemError('operation-not-unknown')
-    }
-    const resolution = { result: 'claimed', claim, resolution: body }
-    return {
-      answer: () => answerVerdict(parts, request, operation, claim),
-      details: { ...resolution, proposed_by: proposer ?? null },
-      entry,
-    }
-  },
-})
+/** The work of the command. */
+export async function resolveOperation({
+  parts,
+  tx,
+  request,
+  body,
+  operator,
+  found: operation,
+}: Work<typeof resolveOperationBody, OperationOverview>): Promise<CommandResult> {
+  // The lock keeps other operators and the outcome resolver from resolving it meanwhile.
+  const unknownAt = await lockIfUnknown(tx, operation)
+  if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
+  refuseOtherKind(operation, body)
+  if (isUnverified(body) && !isInKeyWindow(parts, operation)) {
+    throw new ProblemError('key-window-passed')
+  }
+  let proposer: string | undefined
+  if (needsTwo(parts, isUnverified(body))) {
+    proposer = await findProposer(tx, operation, { body, operator, unknownAt })
+    if (proposer === undefined) return propose(parts, operation, body, operator)
+  }
+  const by = proposer === undefined ? operator : `${proposer} and ${operator}`
+  const entry = await makeActionId(tx)
+  const claim = showId('act', entry)
+  if (!(await resolveIfUnknown(tx, operation, body, { by, claim }))) {
+    throw new ProblemError('operation-not-unknown')
+  }
+  return {
+    answer: () => answerVerdict(parts, request, operation, claim),
+    details: { result: 'claimed', claim, resolution: body, proposed_by: proposer ?? null },
+    entry,
+  }
+}
 
 /**
  * A refund is resolved by the id of a refund, every other operation by the id of a payment intent.
@@ -308,19 +305,6 @@ function propose(
     const detail = 'ADMIN_API_KEY has only one operator, besides viewers.'
     throw new ProblemError('second-operator-needed', { detail })
   }
-  return {
-    action: PROPOSAL,
-    details: { result: 'proposed', proposed: body },
-    answer: showProposal(parts, operation, body, operator),
-  }
-}
-
-function showProposal(
-  parts: ApiParts,
-  operation: OperationOverview,
-  body: Resolution,
-  operator: string,
-): Answer {
   const proposal = {
     object: 'resolution_proposal',
     operation: showOperationId(operation.id),
@@ -329,5 +313,10 @@ function showProposal(
     needed: `Another operator must send the same body within ${PROPOSAL_HOURS} hours. Until then nothing changes.`,
     consequences: consequencesOfProposal(parts, operation, body),
   }
-  return { status: 202, headers: jsonType, body: JSON.stringify(proposal) }
+  return {
+    action: PROPOSAL,
+    details: { result: 'proposed', proposed: body },
+    answer: () =>
+      Promise.resolve({ status: 202, headers: jsonType, body: JSON.stringify(proposal) }),
+  }
 }

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import { parsePaymentId, REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
-import { parseTenantId } from '../../domain/tenants/tenant.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 
 export const paymentFilter: Filter<string> = {
@@ -12,18 +11,13 @@ export const paymentFilter: Filter<string> = {
   parse: parsePaymentId,
 }
 
-export const tenantFilter: Filter<string> = {
-  expected: 'the id of one tenant',
-  parse: parseTenantId,
-}
-
-const matching = (pattern: RegExp, expected: string): Filter<string> => ({
+export const matchingFilter = (pattern: RegExp, expected: string): Filter<string> => ({
   expected,
   parse: (text) => (pattern.test(text) ? text : undefined),
 })
 
 /** As it is stored: without quotes. */
-export const keyFilter = matching(
+export const keyFilter = matchingFilter(
   new RegExp(`^[\\x20-\\x7E]{1,${KEY_LENGTH_MAX}}$`),
   'one idempotency key',
 )
@@ -33,7 +27,7 @@ export const referenceFilter: Filter<string> = {
   parse: (text) => (REFERENCE.test(text) && text.length <= REFERENCE_LENGTH_MAX ? text : undefined),
 }
 
-export const providerIdFilter = matching(
+export const providerIdFilter = matchingFilter(
   // `dp_`: the ids of older disputes.
   /^(pi|re|pyr|du|dp)_[A-Za-z0-9_]{1,200}$/,
   'the id of one payment intent, refund or dispute at the provider',
@@ -85,10 +79,15 @@ export interface Filter<Value> {
   readonly parse: (text: string) => Value | undefined
 }
 
+/** A filter, and the field that describes it in the OpenAPI documents. */
+export interface DocumentedFilter<Value> extends Filter<Value> {
+  readonly field: z.ZodType
+}
+
 type Filters = Readonly<Record<string, Filter<unknown>>>
 
 /** The values of the filters that a query has. */
-type FilterValues<Known extends Filters> = {
+export type FilterValues<Known extends Filters> = {
   readonly [Name in keyof Known]?: Known[Name] extends Filter<infer Value> ? Value : never
 }
 

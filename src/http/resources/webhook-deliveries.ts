@@ -170,7 +170,7 @@ export const webhookDeliverySchema = z
 
 const deliveryInPath = idInPath('wd', 'The id of the delivery.')
 
-export const deliveryFilters = {
+const deliveryFilters = {
   endpoint: { expected: 'the id of one webhook endpoint', parse: parseEndpointId },
   event: { expected: 'the id of one event', parse: parseEventId },
   status: oneOfFilter('pending, succeeded or failed', deliveryStatuses),

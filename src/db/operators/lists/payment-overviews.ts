@@ -47,7 +47,7 @@ export interface PaymentOverview {
 
 /** Finds a payment of any tenant. */
 export async function findPaymentOverview(
-  sql: Sql,
+  sql: Sql | Transaction,
   id: string,
 ): Promise<PaymentOverview | undefined> {
   const rows = await asService(sql)<PaymentRow[]>`select * from payments where id = ${id}`
@@ -223,7 +223,7 @@ const areStuck = (tx: Transaction, jobless: readonly string[]): Fragment => tx`
  * and names every operation where it began.
  */
 async function withOperations(
-  sql: Sql,
+  sql: Sql | Transaction,
   payments: readonly Payment[],
 ): Promise<readonly PaymentOverview[]> {
   if (payments.length === 0) return []
