@@ -20,6 +20,12 @@ export function rounded(number: number): number {
   return Math.round(number * 100) / 100
 }
 
+/** Returns 0 for no figures. Of an even number the upper one of the middle. */
+export function medianOf(figures: readonly number[]): number {
+  const sorted = figures.toSorted((a, b) => a - b)
+  return rounded(sorted[Math.floor(sorted.length / 2)] ?? 0)
+}
+
 /** Runs the work. Returns its duration in milliseconds and its result. */
 export async function timed<Result>(
   work: () => Promise<Result>,

@@ -7,26 +7,22 @@ import { startDatabase, type Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'
 import { readPlans, type Plan } from '../plans.ts'
 import type { Progress } from '../progress.ts'
+import { publish, type Plot, type Table } from '../report.ts'
 import { ensureRoom } from '../room.ts'
 import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
+import { runConditions, type Condition } from '../speed/conditions.ts'
 import { PAYMENT, type CompletedKey } from '../speed/payment-requests.ts'
-import { measure, runWarmUp, type Measurement, type RoundParts } from '../speed/rounds.ts'
-import { subjects, type SubjectName } from '../speed/subjects.ts'
-import { countUnexpected } from '../speed/summary.ts'
+import type { Measurement, RoundParts, Row } from '../speed/rounds.ts'
+import { roundPartsOf } from '../speed/service.ts'
+import { subjectNamed, type SubjectName } from '../speed/subjects.ts'
+import { countUnexpected, plotsOfRows, tableOfRows } from '../speed/summary.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
-import { judgeLatency, type SizedRow } from './judge-latency.ts'
-import { judgePlans, type SizedPlans } from './judge-plans.ts'
-import {
-  isIndependentOfSize,
-  showScaleReport,
-  writeScaleReport,
-  type ScaleReport,
-} from './report.ts'
+import { FACTOR, judgeLatency, type JudgedFigure } from './judge-latency.ts'
+import { judgePlans, type JudgedPlan, type SizedPlans } from './judge-plans.ts'
 import { maintenanceStatements } from './maintenance-statements.ts'
 import { withPaused } from './paused-processes.ts'
 import { paymentStatements } from './statements.ts'
-import { measureWorkers } from './workers.ts'
 
 const DEPENDS_ON_SIZE = 1
 
@@ -57,26 +53,64 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
   const machine = await startDatabase(measuring)
   const sized: SizedService[] = []
   for (const size of sizesOf(options)) sized.push(await startSized(measuring, size))
+  const { rounds, seconds } = options
+  const others = (own: SizedService) =>
+    sized.filter((one) => one !== own).flatMap(({ parts }) => parts.nodePids)
+  const conditions = sized.map((one): Condition => ({
+    name: show(one.size),
+    parts: one.parts,
+    within: (work) => withPaused(others(one), work),
+  }))
+  const measurements = MEASURED_SUBJECTS.flatMap((name) =>
+    CONCURRENCIES.map((concurrency) => ({ subject: subjectNamed(name), concurrency, seconds })),
+  )
+  const rows = await runConditions(conditions, measurements, rounds)
   const largest = sized.at(-1)
   if (largest === undefined) throw new Error('there is no size')
-  const plans = sized.map((one): SizedPlans => ({ size: one.size, plans: one.plans }))
-  const rows = await measureSizes(measuring, sized)
-  const { parts, services } = largest
-  const measurement = { ...measurementOf('pay_wait', options), concurrency: WORKERS.concurrency }
-  const workers = await withPaused(othersThan(largest, sized), () =>
-    measureWorkers(parts, services, measurement, options.rounds),
+  const workers = await withPaused(others(largest), () => measureWorkers(largest, options))
+  const texts = sized.map(({ size, plans }): SizedPlans => ({ size, plans }))
+  const [unexpected, plans] = [countUnexpected([...rows, ...workers]), judgePlans(texts)]
+  const latency = judgeLatency(
+    rows.flatMap((row) =>
+      sized
+        .filter(({ size }) => show(size) === row.condition)
+        .map(({ size }) => ({ ...row, size })),
+    ),
   )
-  return await publish({
-    at: new Date().toISOString(),
-    options,
-    machine,
-    unexpected: countUnexpected([...rows, ...workers]),
-    latency: judgeLatency(rows),
-    plans: judgePlans(plans),
-    workers,
-    rows,
-    plan_texts: plans,
-  })
+  const at = new Date().toISOString()
+  await publish(
+    'scale',
+    { at, options, machine, unexpected, latency, plans, workers, rows, plan_texts: texts },
+    {
+      title: 'Latency and plans by table size, throughput by workers',
+      conditions: `${rounds} rounds of ${seconds} s each`,
+      tables: [tableOfLatency(latency), tableOfPlans(plans), tableOfRows(workers)],
+      plots: [...plotsOfLatency(latency), ...plotsOfRows(rows)],
+    },
+  )
+  const isIndependent =
+    latency.every(({ verdict }) => verdict === 'flat') &&
+    plans.every((plan) => verdictOf(plan) === SAME)
+  return isIndependent && unexpected === 0 ? 0 : DEPENDS_ON_SIZE
+}
+
+/** All workers run from the start, and the surplus is paused, so that their numbers are measured in turn. */
+async function measureWorkers(
+  { parts, services }: SizedService,
+  { rounds, seconds }: BenchOptions,
+): Promise<Row[]> {
+  const pids = [services.worker.pid]
+  while (pids.length < WORKERS.numbers) pids.push((await services.startWorker()).pid)
+  const all = { ...parts, nodePids: [...parts.nodePids, ...pids.slice(1)] }
+  const subject = subjectNamed('pay_wait')
+  const measurement: Measurement = { subject, concurrency: WORKERS.concurrency, seconds }
+  // Each measurement waits until all operations are completed, so a paused worker owns none.
+  const conditions = pids.map((_, index): Condition => ({
+    name: `${index + 1} workers`,
+    parts: all,
+    within: (work) => withPaused(pids.slice(index + 1), work),
+  }))
+  return await runConditions(conditions, [measurement], rounds)
 }
 
 /** A service with `size` payments in a separate database. */
@@ -105,77 +139,11 @@ async function startSized(measuring: Measuring<BenchOptions>, size: number): Pro
     size,
     plans,
     services,
-    parts: await partsOf(measuring, stack, services, tenant, completed),
+    parts: await roundPartsOf(measuring, stack, services, { tenant, completed }),
   }
-}
-
-/** Measures the sizes in turn, so that a busy moment of the machine affects all of them. */
-async function measureSizes(
-  { options, progress }: Measuring<BenchOptions>,
-  sized: readonly SizedService[],
-): Promise<SizedRow[]> {
-  const measurements = MEASURED_SUBJECTS.flatMap((name) =>
-    CONCURRENCIES.map((concurrency) => ({ ...measurementOf(name, options), concurrency })),
-  )
-  const busy = measurements.filter(({ concurrency }) => concurrency > 1)
-  for (const one of sized) {
-    await withPaused(othersThan(one, sized), () => runWarmUp(one.parts, busy))
-  }
-  const count = options.rounds * measurements.length * sized.length
-  const progressed = progress.begin('Measuring', count)
-  const rows: SizedRow[] = []
-  for (let round = 1; round <= options.rounds; round += 1) {
-    for (const measurement of measurements) {
-      for (const one of rotated(sized, round)) {
-        const measured = await withPaused(othersThan(one, sized), () =>
-          measure(one.parts, measurement, round),
-        )
-        rows.push({ ...measured, size: one.size })
-        progressed(rows.length)
-      }
-    }
-  }
-  return rows
-}
-
-/** Each round starts with a different item. */
-function rotated<Item>(items: readonly Item[], round: number): Item[] {
-  const first = round % items.length
-  return [...items.slice(first), ...items.slice(0, first)]
-}
-
-function othersThan(one: SizedService, sized: readonly SizedService[]): number[] {
-  return sized.filter((other) => other !== one).flatMap(({ parts }) => parts.nodePids)
 }
 
 const show = (size: number): string => size.toLocaleString('en')
-
-function measurementOf(
-  name: SubjectName,
-  { seconds }: BenchOptions,
-): Omit<Measurement, 'concurrency'> {
-  const subject = subjects.find((one) => one.name === name)
-  if (subject === undefined) throw new Error(`there is no subject ${name}`)
-  return { subject, seconds }
-}
-
-async function partsOf(
-  { progress, signal }: Measuring<BenchOptions>,
-  stack: BenchStack,
-  { apiUrl, providerUrl, api, worker }: Services,
-  tenant: BenchTenant,
-  completed: readonly CompletedKey[],
-): Promise<RoundParts> {
-  return {
-    place: { apiUrl, providerUrl, tenant, completed, signal },
-    owner: stack.owner.sql,
-    nodePids: [api.pid, worker.pid],
-    postgresPid: await stack.postgresPid(),
-    workerPid: worker.pid,
-    progress,
-    signal,
-  }
-}
 
 const CHOSEN_KEYS = 500
 
@@ -215,8 +183,51 @@ async function explainStatements(
   ])
 }
 
-async function publish(report: ScaleReport): Promise<number> {
-  const { json, html } = await writeScaleReport(report)
-  process.stdout.write(`\n${showScaleReport(report)}All measurements: ${json}\n${html}\n`)
-  return isIndependentOfSize(report) ? 0 : DEPENDS_ON_SIZE
+function tableOfLatency(latency: readonly JudgedFigure[]): Table {
+  const sizes = latency[0]?.at.map(({ size }) => show(size)) ?? []
+  return {
+    heading: ['ms by payments in the tables', ...sizes, 'largest ÷ smallest', 'verdict'],
+    rows: latency.map((one) => ({
+      cells: [titleOf(one), ...one.at.map(({ ms }) => ms), one.ratio, one.verdict],
+      mark: one.verdict === 'flat' ? 'reached' : 'missed',
+    })),
+    notes: [
+      `GROWS: the median at the largest size is above ${FACTOR} x that at the smallest, and every round at`,
+      'the largest size was slower than every round at the smallest.',
+    ],
+  }
+}
+
+function titleOf({ subject, concurrency, figure }: JudgedFigure): string {
+  const [title = subject] = subjectNamed(subject).title.split(':')
+  return `${title}, ${concurrency} clients: ${figure}`
+}
+
+const SAME = 'the same'
+
+function verdictOf({ scanned, changesAt }: JudgedPlan): string {
+  if (scanned.length > 0) return `SEQUENTIAL SCAN OF ${scanned.join(', ')}`
+  return changesAt.length > 0 ? `CHANGES at ${changesAt.map(show).join(', ')}` : SAME
+}
+
+const tableOfPlans = (plans: readonly JudgedPlan[]): Table => ({
+  heading: ['plans', 'at all sizes'],
+  rows: plans.map((plan) => ({
+    cells: [`${plan.of}: ${plan.statement}`, verdictOf(plan)],
+    mark: verdictOf(plan) === SAME ? 'reached' : 'missed',
+  })),
+})
+
+function plotsOfLatency(latency: readonly JudgedFigure[]): Plot[] {
+  const groups = Map.groupBy(
+    latency,
+    ({ concurrency, figure }) => `${figure}, ${concurrency} clients`,
+  )
+  return [...groups].map(([title, figures]) => ({
+    title,
+    labels: figures[0]?.at.map(({ size }) => show(size)) ?? [],
+    across: 'payments in the tables',
+    up: 'ms',
+    lines: figures.map(({ subject, at }) => ({ name: subject, values: at.map(({ ms }) => ms) })),
+  }))
 }

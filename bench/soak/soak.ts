@@ -3,13 +3,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
+import { publish, type Plot, type Table } from '../report.ts'
 import { seedCompleted } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
+import { rounded } from '../spread.ts'
 import { runLoad } from '../speed/load.ts'
 import { payAndWait } from '../speed/payment-requests.ts'
 import { UNLIMITED, type BenchTenant, type Services } from '../stack.ts'
-import { curvesOf } from './curves.ts'
-import { isFlat, showSoakReport, writeSoakReport, type SoakReport } from './report.ts'
+import { curvesOf, isBusy, type JudgedCurve } from './curves.ts'
 import { requestDeletion, retentionSecondsOf, shortenRetention } from './retention.ts'
 import { takeSample, type Sample } from './samples.ts'
 import { Traffic } from './traffic.ts'
@@ -40,11 +41,67 @@ export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<n
   await sql`vacuum (analyze)`
   const rate = options.rate === 0 ? await chooseRate(measuring, services, tenants) : options.rate
   progress.say(`${rate} requests per second`)
-  const { samples, ...unexpected } = await soak(measuring, services, { tenants, rate })
+  const { samples, ...answers } = await soak(measuring, services, { tenants, rate })
   const curves = curvesOf(samples)
   const at = new Date().toISOString()
-  const parts = { at, options, machine, rate, retentionSeconds, curves, samples, ...unexpected }
-  return await publish(parts)
+  const last = samples.at(-1)
+  await publish(
+    'soak',
+    { at, options, machine, rate, retentionSeconds, curves, samples, ...answers },
+    {
+      title: `${options.minutes} minutes of steady load`,
+      conditions:
+        `${rate} requests/s: ${last?.payments.toLocaleString('en')} payments of ` +
+        `${last?.answers.toLocaleString('en')} answers; keys and jobs kept for ${retentionSeconds} s`,
+      tables: [tableOfCurves(curves, answers)],
+      plots: plotsOf(curves, samples),
+    },
+  )
+  const isFlat = answers.unexpected === 0 && curves.every(({ verdict }) => verdict !== 'GROWS')
+  return isFlat ? 0 : GROWS
+}
+
+const MARKS = { flat: 'reached', GROWS: 'missed', 'not judged': undefined } as const
+
+const shown = (value: number | null | undefined) =>
+  value === null || value === undefined ? '' : rounded(value)
+
+function tableOfCurves(
+  curves: readonly JudgedCurve[],
+  { unexpected, firstUnexpected }: Omit<SoakResult, 'samples'>,
+): Table {
+  return {
+    heading: ['', 'unit', 'middle third', 'last third', 'factor', 'slack', 'beginning', 'verdict'],
+    rows: curves.map(({ plot, name, unit, middle, last, tolerance, values, verdict }) => {
+      const { factor = '', slack = '' } = tolerance ?? {}
+      const beginning = shown(values.find((value) => value !== null))
+      const thirds = [shown(middle), shown(last)]
+      return {
+        cells: [`${plot}: ${name}`, unit, ...thirds, factor, slack, beginning, verdict],
+        mark: MARKS[verdict],
+      }
+    }),
+    notes: [
+      'GROWS: the median of the last third is above that of the middle third x factor + slack.',
+      ...(isBusy(curves)
+        ? ['Other processes used the machine during the soak: latency is not judged.']
+        : []),
+      ...(unexpected === 0
+        ? []
+        : [`${unexpected} unexpected answers, the first: ${firstUnexpected}`]),
+    ],
+  }
+}
+
+function plotsOf(curves: readonly JudgedCurve[], samples: readonly Sample[]): Plot[] {
+  const labels = samples.slice(1).map(({ seconds }) => (seconds / 60).toFixed(1))
+  return [...Map.groupBy(curves, ({ plot }) => plot)].map(([title, ofPlot]) => ({
+    title,
+    labels,
+    across: 'minutes',
+    up: ofPlot[0]?.unit ?? '',
+    lines: ofPlot.map(({ name, values }) => ({ name, values })),
+  }))
 }
 
 const TRIAL_CLIENTS = 16
@@ -79,7 +136,12 @@ interface Load {
   readonly rate: number
 }
 
-type SoakResult = Pick<SoakReport, 'samples' | 'unexpected' | 'firstUnexpected'>
+interface SoakResult {
+  readonly samples: readonly Sample[]
+  /** The number of answers with an unexpected status, and the first of them. */
+  readonly unexpected: number
+  readonly firstUnexpected: string | undefined
+}
 
 async function soak(
   { stack, options, progress, signal }: Measuring<BenchOptions>,
@@ -114,10 +176,4 @@ async function soak(
 /** Aims at 120 samples, each with enough answers for a p99. */
 function secondsBetweenSamples(minutes: number): number {
   return Math.min(10, Math.max(2, Math.round(minutes / 2)))
-}
-
-async function publish(report: SoakReport): Promise<number> {
-  const { json, html } = await writeSoakReport(report)
-  process.stdout.write(`\n${showSoakReport(report)}All measurements: ${json}\n${html}\n`)
-  return isFlat(report) ? 0 : GROWS
 }

@@ -12,6 +12,8 @@ import { drain, withWorkerPaused } from './unfinished.ts'
 export interface Row {
   readonly subject: SubjectName
   readonly concurrency: number
+  /** What was measured beside, or with which extra; undefined for the service as it is. */
+  readonly condition?: string | undefined
   readonly round: number
   readonly perSecond: number
   readonly latencyMs: Spread

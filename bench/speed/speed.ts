@@ -1,20 +1,18 @@
 // Measures the speed of the service, the limits that PostgreSQL and Express set, and optionally a
 // peer.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../dev/ports.ts'
 import { startChild } from '../child.ts'
-import { startDatabase, type Measuring } from '../benchmark.ts'
+import type { Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
-import { seedAll } from '../seed.ts'
-import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
+import { publish, type Table } from '../report.ts'
+import { UNLIMITED, type BenchStack, type Services } from '../stack.ts'
 import type { BenchOptions } from './arguments.ts'
-import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
-import { payOnce, type CompletedKey } from './payment-requests.ts'
-import { ratiosOf } from './ratios.ts'
-import { showReport, writeReport } from './report.ts'
+import { ratiosOf, type Ratio } from './ratios.ts'
 import { runRounds, runWarmUp, type Measurement, type RoundParts } from './rounds.ts'
-import { countNon2xx, countUnexpected, type Report } from './summary.ts'
+import { startMeasured } from './service.ts'
+import { countNon2xx, countUnexpected, plotsOfRows, tableOfRows } from './summary.ts'
 import { subjects, type Place, type SubjectName } from './subjects.ts'
 
 const UNEXPECTED_ANSWERS = 1
@@ -32,79 +30,88 @@ export async function announceSpeed(options: BenchOptions, progress: Progress): 
 const OVERHEAD_SECONDS = 0.5
 
 export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<number> {
-  const { stack, options, progress, signal } = measuring
-  const machine = await startDatabase(measuring)
-  const tenants = await stack.createTenants()
-  const seeded = progress.begin('Seeding', options.payments)
-  await seedAll(stack.owner.sql, { keys: options.payments, tenants }, seeded)
-  progress.say('Starting the service and the servers to compare it with')
-  const loops = await startLoops(stack)
-  signal.addEventListener('abort', () => endAll(loops))
+  const { stack, options, signal } = measuring
+  const measured = await startMeasured(measuring)
+  const script = fileURLToPath(new URL('compared/lean-main.ts', import.meta.url))
+  const lean: Lean = await startChild(script, stack.databaseUrl)
+  signal.addEventListener('abort', () => lean.end())
   try {
-    const parts = await prepare(measuring, loops, tenants[0] as BenchTenant)
+    const parts = await startCompared(measuring, measured, lean)
     // A single round compares nothing.
     if (options.rounds > 1) await warmUp(parts, options)
     const rows = await runRounds(parts, measurementsOf(options), options.rounds)
-    return await publish({
-      at: new Date().toISOString(),
-      options,
-      machine,
-      ratios: ratiosOf(rows),
-      unexpected: countUnexpected(rows),
-      non_2xx: countNon2xx(rows),
-      rows,
-    })
+    const [unexpected, non2xx] = [countUnexpected(rows), countNon2xx(rows)]
+    const details = ratiosOf(rows)
+    const ratios = Object.fromEntries(details.map(({ name, value }) => [name, value ?? null]))
+    const { machine } = measured
+    const at = new Date().toISOString()
+    await publish(
+      'latest',
+      { at, options, machine, ratios, ratio_details: details, unexpected, non_2xx: non2xx, rows },
+      {
+        title: 'Speed',
+        conditions:
+          `${options.rounds} rounds of ${options.seconds} s each, ` +
+          `${options.payments.toLocaleString('en')} payments before, fsync on, load on the same machine`,
+        tables: [tableOfRows(rows), tableOfRatios(details, non2xx)],
+        plots: plotsOfRows(rows),
+      },
+    )
+    return unexpected === 0 ? 0 : UNEXPECTED_ANSWERS
   } finally {
-    endAll(loops)
+    lean.end()
   }
 }
 
-type Loops = Required<Pick<Place, 'lean'>>
+const marked = (isReached: boolean) => (isReached ? 'reached' : 'missed')
 
-async function startLoops({ databaseUrl }: BenchStack): Promise<Loops> {
-  const script = fileURLToPath(new URL('compared/lean-main.ts', import.meta.url))
-  return { lean: await startChild<LoopCommand, LoopReport>(script, databaseUrl) }
-}
-
-function endAll({ lean }: Loops): void {
-  lean.end()
-}
-
-async function prepare(
-  { stack, options, progress, signal }: Measuring<BenchOptions>,
-  loops: Loops,
-  tenant: BenchTenant,
-): Promise<RoundParts> {
-  const services = await stack.startServices(UNLIMITED)
-  const bare = await startServer(stack, 'bench/speed/compared/bare-main.ts', {
-    DATABASE_URL: stack.databaseUrl,
+function tableOfRatios(ratios: readonly Ratio[], non2xx: number): Table {
+  const rows = ratios.map(({ title, value, lowest, highest, bound, wanted, aim, reached }) => {
+    if (value === undefined) return { cells: [title, 'not measured'] }
+    const required = wanted === null ? '' : `${bound} ${wanted}`
+    const missed = reached === false ? 'MISSED' : ''
+    return {
+      cells: [title, value, lowest, highest, missed, required, aim ?? ''],
+      mark: reached === undefined ? undefined : marked(reached),
+    } as const
   })
+  const cells = ['answers other than 2xx under distinct keys', non2xx, '', '', '', 'at most 0', 0]
+  return {
+    heading: [
+      'Ratios: medians over the rounds',
+      'median',
+      'lowest',
+      'highest',
+      '',
+      'required',
+      'goal',
+    ],
+    rows: [...rows, { cells, mark: marked(non2xx === 0) }],
+  }
+}
+
+type Lean = NonNullable<Place['lean']>
+
+/** Starts the servers to compare the service with. */
+async function startCompared(
+  { stack, options }: Measuring<BenchOptions>,
+  { parts, services }: Awaited<ReturnType<typeof startMeasured>>,
+  lean: Lean,
+): Promise<RoundParts> {
+  const settings = { DATABASE_URL: stack.databaseUrl }
+  const bare = await startServer(stack, 'bench/speed/compared/bare-main.ts', settings)
   const unkeyed = await startServer(stack, 'bench/speed/compared/unkeyed-main.ts', {
     ...UNLIMITED,
-    DATABASE_URL: stack.databaseUrl,
+    ...settings,
     ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
   })
   const peer = options.peers ? await startPeer(stack, services) : undefined
-  const place: Place = {
-    apiUrl: services.apiUrl,
-    bareUrl: bare.url,
-    unkeyedUrl: unkeyed.url,
-    providerUrl: services.providerUrl,
-    dbosUrl: peer?.url,
-    ...loops,
-    tenant,
-    completed: await makeCompletedKeys(services.apiUrl, tenant),
-    signal,
-  }
+  const urls = { bareUrl: bare.url, unkeyedUrl: unkeyed.url, dbosUrl: peer?.url }
   return {
-    place,
-    owner: stack.owner.sql,
-    nodePids: [services.api.pid, services.worker.pid, bare.pid, unkeyed.pid, loops.lean.pid],
+    ...parts,
+    place: { ...parts.place, ...urls, lean },
+    nodePids: [...parts.nodePids, bare.pid, unkeyed.pid, lean.pid],
     peerPids: peer === undefined ? [] : [peer.pid],
-    postgresPid: await stack.postgresPid(),
-    workerPid: services.worker.pid,
-    progress,
-    signal,
   }
 }
 
@@ -119,16 +126,6 @@ async function startServer(stack: BenchStack, script: string, settings: Record<s
   const port = await findFreePort()
   const { pid } = await stack.start(script, { ...settings, PORT: String(port) })
   return { pid, url: `http://127.0.0.1:${port}` }
-}
-
-const COMPLETED_KEYS = 200
-
-async function makeCompletedKeys(apiUrl: string, tenant: BenchTenant): Promise<CompletedKey[]> {
-  const completed: CompletedKey[] = []
-  for (let number = 1; number <= COMPLETED_KEYS; number += 1) {
-    completed.push(await payOnce(apiUrl, tenant, randomUUID()))
-  }
-  return completed
 }
 
 const WARM_UP_MAX_SECONDS = 1.5
@@ -155,10 +152,4 @@ function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measur
     .flatMap((subject) =>
       clientsOf(subject).map((concurrency) => ({ subject, concurrency, seconds })),
     )
-}
-
-async function publish(report: Report): Promise<number> {
-  const { json, html } = await writeReport(report)
-  process.stdout.write(`\n${showReport(report)}All measurements: ${json}\n${html}\n`)
-  return report.unexpected === 0 ? 0 : UNEXPECTED_ANSWERS
 }

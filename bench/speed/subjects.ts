@@ -158,6 +158,12 @@ export const subjects = [
 
 export type SubjectName = (typeof subjects)[number]['name']
 
+export function subjectNamed(name: SubjectName): Subject & { readonly name: SubjectName } {
+  const subject = subjects.find((one) => one.name === name)
+  if (subject === undefined) throw new Error(`there is no subject ${name}`)
+  return subject
+}
+
 type Target = Pick<Parameters<typeof runLoad>[0], 'url' | 'concurrency' | 'seconds' | 'expected'>
 
 function load({ signal }: Place, target: Target, next: () => LoadRequest): Promise<Answers> {

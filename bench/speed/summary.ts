@@ -1,27 +1,18 @@
-// Summarizes the measurements of a run as medians over the rounds and counts of unexpected answers.
-import { rounded } from '../spread.ts'
-import type { BenchOptions } from './arguments.ts'
-import type { Machine } from '../machine.ts'
+// Summarizes the measurements of a run as medians over the rounds and counts of unexpected answers, and shows
+// them as a table and as plots.
+import type { Plot, Table } from '../report.ts'
+import { medianOf, rounded } from '../spread.ts'
 import type { HotKey } from './load.ts'
-import type { Ratio } from './ratios.ts'
 import type { Row } from './rounds.ts'
-import type { SubjectName } from './subjects.ts'
+import { showHotKey } from './hot-key.ts'
+import { subjectNamed, subjects, type SubjectName } from './subjects.ts'
 
-export interface Report {
-  readonly at: string
-  readonly options: BenchOptions
-  readonly machine: Machine
-  readonly ratios: readonly Ratio[]
-  /** Answers with an unexpected status, in all measurements together. */
-  readonly unexpected: number
-  /** Answers other than 2xx to payments, each of which had a new key. */
-  readonly non_2xx: number
-  readonly rows: readonly Row[]
-}
-
-/** Returns a row for each subject and concurrency, with the medians over the rounds. */
+/** Returns a row for each subject, condition and concurrency, with the medians over the rounds. */
 export function summarize(rows: readonly Row[]): Row[] {
-  const groups = Map.groupBy(rows, ({ subject, concurrency }) => `${subject} ${concurrency}`)
+  const groups = Map.groupBy(
+    rows,
+    ({ subject, condition, concurrency }) => `${subject} ${condition} ${concurrency}`,
+  )
   return [...groups.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return []
     const group = [first, ...others]
@@ -55,9 +46,68 @@ function summarizeHotKeys(all: readonly HotKey[]): HotKey {
   }
 }
 
-function medianOf(figures: readonly number[]): number {
-  const sorted = figures.toSorted((a, b) => a - b)
-  return rounded(sorted[Math.floor(sorted.length / 2)] ?? 0)
+/** In the order of the subjects, then of the clients. */
+export function tableOfRows(rows: readonly Row[]): Table {
+  const summary = summarize(rows)
+  const inOrder = subjects.flatMap(({ name }) =>
+    summary
+      .filter(({ subject }) => subject === name)
+      .toSorted((one, other) => one.concurrency - other.concurrency),
+  )
+  return {
+    heading: ['', 'clients', 'per s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU: Node', 'Postgres'],
+    rows: inOrder.map((row) => {
+      const { median, p95, p99 } = row.latencyMs
+      const title = [
+        subjectNamed(row.subject).title,
+        ...(row.condition ? [row.condition] : []),
+      ].join(', ')
+      const cpu = [row.nodeCpuMs, row.postgresCpuMs]
+      const perSecond = Math.round(row.perSecond)
+      return { cells: [title, row.concurrency, perSecond, median, p95, p99, ...cpu] }
+    }),
+    notes: [
+      'CPU: milliseconds of processor time per answer.',
+      ...summary.flatMap(({ hotKey, condition = '' }) =>
+        hotKey === undefined ? [] : `${showHotKey(hotKey)} ${condition}`.trim(),
+      ),
+      `unexpected answers: ${countUnexpected(rows)}`,
+    ],
+  }
+}
+
+const PLOTTED = {
+  'per second': ({ perSecond }: Row) => perSecond,
+  'p50, ms': ({ latencyMs }: Row) => latencyMs.median,
+  'p99, ms': ({ latencyMs }: Row) => latencyMs.p99,
+  'processor time of PostgreSQL, ms': ({ postgresCpuMs }: Row) => postgresCpuMs,
+}
+
+/** By the number of clients: a line for each subject, or for each condition of a subject. */
+export function plotsOfRows(rows: readonly Row[]): Plot[] {
+  const summary = summarize(rows)
+  const groups = Map.groupBy(summary, ({ subject, condition }) =>
+    condition === undefined ? 'All subjects' : subjectNamed(subject).title,
+  )
+  return [...groups].flatMap(([title, group]) => {
+    const labels = [...new Set(group.map(({ concurrency }) => concurrency))].toSorted(
+      (a, b) => a - b,
+    )
+    const lines = Map.groupBy(group, ({ subject, condition }) => condition ?? subject)
+    return Object.entries(PLOTTED).map(([up, read]) => ({
+      title: `${title}: ${up}`,
+      labels,
+      across: 'clients',
+      up,
+      lines: [...lines].map(([name, own]) => ({
+        name,
+        values: labels.map((label) => {
+          const row = own.find(({ concurrency }) => concurrency === label)
+          return row === undefined ? null : rounded(read(row))
+        }),
+      })),
+    }))
+  })
 }
 
 /** Subjects that create payments in the service. */

@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cells } from '../../bench/report-files.ts'
+import { showTable } from '../../bench/report.ts'
 import { type Spread, spreadOf } from '../../bench/spread.ts'
 import type { RunResult } from './results.ts'
 import {
@@ -114,8 +114,6 @@ function invariantsOf({ violations }: RunResult): number[] {
   return [...broken].toSorted((one, other) => one - other)
 }
 
-const COLUMNS = [52, 8, 8, 8, 14, 14]
-
 /** The last line, `N passed, N failed`, is parsed by the gate. */
 export function renderSummary(
   all: readonly RunResult[],
@@ -128,14 +126,14 @@ export function renderSummary(
     ([fault, tally]) => {
       const { count, median, max } = tally.recovery_ms
       const times = count === 0 ? [] : [median, max].map((ms) => `${Math.round(ms)} ms`)
-      return cells(COLUMNS, [fault, tally.runs, tally.missed, tally.failed, ...times])
+      return { cells: [fault, tally.runs, tally.missed, tally.failed, ...times] }
     },
   )
-  const heading = cells(COLUMNS, ['fault', 'runs', 'missed', 'failed', 'recovery p50', 'longest'])
+  const heading = ['fault', 'runs', 'missed', 'failed', 'recovery p50', 'longest']
   const missed = results.filter((result) => isMissed(result)).length
   const { passed, failed: failures } = countAll({ results: all, verdicts })
   return [
-    ...(rows.length === 0 ? [] : [heading, ...rows]),
+    ...(rows.length === 0 ? [] : showTable({ heading, rows })),
     ...showReturns(results),
     ...showComparisons(results),
     ...showProviders(results),
