@@ -10,12 +10,12 @@ import {
   deleteProgress,
 } from '../db/reconciliation/reconciliation-runs.ts'
 import type { Engine } from '../engine/engine.ts'
-import { compareDisputes, compareOpenDisputes } from './compare-disputes.ts'
+import { disputeRecords } from './compare-disputes.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { paymentRecords } from './compare-payments.ts'
-import { compareListed, compareUnseen } from './compare-records.ts'
-import { compareWaitingRefunds, refundRecords } from './compare-refunds.ts'
+import { compareListed, compareUnseen, compareWaiting } from './compare-records.ts'
+import { refundRecords } from './compare-refunds.ts'
 import {
   newCounts,
   RunCompleted,
@@ -72,9 +72,9 @@ async function compare(comparison: Comparison): Promise<void> {
   await compareListed(comparison, refundRecords)
   await compareUnseen(comparison, paymentRecords)
   await compareUnseen(comparison, refundRecords)
-  await compareWaitingRefunds(comparison)
-  await compareDisputes(comparison)
-  await compareOpenDisputes(comparison)
+  await compareWaiting(comparison, refundRecords)
+  await compareListed(comparison, disputeRecords)
+  await compareWaiting(comparison, disputeRecords)
   await compareUnmatchedEvents(comparison)
   // After payments and refunds, because differences of those explain differences of their
   // movements.

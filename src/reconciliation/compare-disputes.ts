@@ -1,121 +1,80 @@
-// Compares disputes: those that the provider opened in the window, and ours that are not closed. One
-// that is ahead of ours, or that we do not have, is followed like an event of the provider.
+// How disputes are compared: those that the provider opened in the window, and ours that are not closed. The
+// provider opens them, so that one of a payment of ours that we do not have is followed, too.
 import { hash } from 'node:crypto'
+import type { Sql } from '../db/connection/client.ts'
 import { findDisputesOf, findPaymentsOf } from '../db/reconciliation/compared-records.ts'
 import { walkOpenDisputes } from '../db/reconciliation/missing-records.ts'
 import { comparisonOfDispute } from '../domain/events/provider-event.ts'
-import {
-  showDisputeId,
-  type Dispute,
-  type DisputeStanding,
-  disputeHasMovedOn,
-} from '../domain/payments/dispute.ts'
-import { showPaymentId, type Payment } from '../domain/payments/payment.ts'
+import { disputeHasMovedOn, showDisputeId, type Dispute } from '../domain/payments/dispute.ts'
+import { showPaymentId } from '../domain/payments/payment.ts'
 import type { ProviderDispute } from '../provider/payment-provider.ts'
-import {
-  follow,
-  logRepeats,
-  nameTenants,
-  patiently,
-  report,
-  throwIfEnded,
-  untilStopped,
-  type Comparison,
-} from './comparison.ts'
-import type { Difference } from './verdict.ts'
+import type { OurRecord, RecordKind } from './judge-record.ts'
 
-/** Compares every dispute that the provider opened in the window with ours. */
-export async function compareDisputes(comparison: Comparison): Promise<void> {
-  const { parts, run } = comparison
-  for await (const page of parts.provider.listDisputes(run, logRepeats(comparison))) {
-    await throwIfEnded(comparison)
-    for (const theirs of untilStopped(comparison, page)) await judge(comparison, theirs)
-  }
+/** The disputed payment, and the dispute if we have it. */
+interface OurDispute extends OurRecord {
+  readonly paymentId: string
+  readonly providerDisputeId: string
+  readonly dispute: Dispute | null
 }
 
-/** Compares our disputes that are not closed. */
-export async function compareOpenDisputes(comparison: Comparison): Promise<void> {
-  const { parts, run } = comparison
-  for await (const page of walkOpenDisputes(parts.store.sql, run)) {
-    for (const { providerDisputeId } of untilStopped(comparison, page)) {
-      await compareDispute(comparison, providerDisputeId)
-    }
-  }
-}
-
-/** Reads the provider's record of a dispute, and compares it. */
-export async function compareDispute(comparison: Comparison, id: string): Promise<void> {
-  const theirs = await patiently(comparison, () => comparison.parts.provider.readDispute(id))
-  if (theirs !== undefined) await judge(comparison, theirs)
-}
-
-async function judge(comparison: Comparison, theirs: ProviderDispute): Promise<void> {
-  const { parts, run } = comparison
-  const { providerDisputeId, standing } = theirs
-  const [ours] = await findDisputesOf(parts.store.sql, run.provider, [providerDisputeId])
-  if (standing !== undefined && ours !== undefined && !disputeHasMovedOn(ours, standing)) return
-  const payment = await findPayment(comparison, theirs)
-  if (payment === undefined) return await reportMissing(comparison, theirs)
-  if (standing !== undefined && (await followStanding(comparison, theirs, standing, ours))) return
-  await report(comparison, [{ kind: 'status_differs', ...evidenceOf(theirs, payment, ours) }])
-}
-
-/** Our payment that names the provider's. */
-async function findPayment(
-  { parts, run }: Comparison,
-  { providerPaymentId: objectId }: ProviderDispute,
-): Promise<Payment | undefined> {
-  if (objectId === null) return undefined
-  const wanted = [{ objectId, named: null }]
-  return (await findPaymentsOf(parts.store.sql, run.provider, wanted))[0]
-}
-
-/** Makes `dispute.follow` record the standing. */
-async function followStanding(
-  comparison: Comparison,
-  { providerDisputeId, providerPaymentId }: ProviderDispute,
-  standing: DisputeStanding,
-  ours: Dispute | undefined,
-): Promise<boolean> {
-  const { run, parts } = comparison
-  // One event for each change: any member can be what has changed, and can change back.
-  const change = JSON.stringify({ from: ours ?? null, to: standing })
-  const state = `${standing.status}_${hash('sha256', change).slice(0, 16)}`
-  const theirs = { providerDisputeId, providerPaymentId, state }
-  return await follow(comparison, comparisonOfDispute(run.provider, theirs, parts.clock.now()))
-}
-
-async function reportMissing(comparison: Comparison, theirs: ProviderDispute): Promise<void> {
-  const difference: Difference = { kind: 'missing_here', ...evidenceOf(theirs) }
-  await report(comparison, await nameTenants(comparison, [{ difference, theirs }]))
-}
-
-function evidenceOf(
-  theirs: ProviderDispute,
-  payment?: Payment,
-  ours?: Dispute,
-): Omit<Difference, 'kind'> {
-  const { standing } = theirs
-  return {
-    objectId: theirs.providerDisputeId,
-    subject: payment === undefined ? null : { tenantId: payment.tenantId, paymentId: payment.id },
-    ours:
-      ours === undefined
-        ? null
-        : {
-            dispute: showDisputeId(ours.id),
-            payment: showPaymentId(ours.paymentId),
-            status: ours.status,
-            amount: ours.amountMinor,
-            currency: ours.currency,
-          },
-    theirs: {
-      kind: 'dispute',
-      status: standing?.status ?? 'none that is known here',
-      amount: standing?.amountMinor ?? null,
-      currency: standing?.currency ?? null,
-      created_at: theirs.createdAt.toISOString(),
-      provider_payment_id: theirs.providerPaymentId,
+export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
+  list: (provider, ...args) => provider.listDisputes(...args),
+  read: (provider, objectId) => provider.readDispute(objectId),
+  objectIdOf: ({ providerDisputeId }) => providerDisputeId,
+  objectIdIn: ({ providerDisputeId }) => providerDisputeId,
+  ourIdIn: () => null,
+  subjectOf: ({ tenantId, paymentId }) => ({ tenantId, paymentId }),
+  describeOurs: ({ dispute }) =>
+    dispute && {
+      dispute: showDisputeId(dispute.id),
+      payment: showPaymentId(dispute.paymentId),
+      status: dispute.status,
+      amount: dispute.amountMinor,
+      currency: dispute.currency,
     },
-  }
+  describeTheirs: ({ standing, createdAt, providerPaymentId }) => ({
+    kind: 'dispute',
+    status: standing?.status ?? 'none that is known here',
+    amount: standing?.amountMinor ?? null,
+    currency: standing?.currency ?? null,
+    created_at: createdAt.toISOString(),
+    provider_payment_id: providerPaymentId,
+  }),
+  find: findOurs,
+  walkWaiting: walkOpenDisputes,
+  compare({ dispute }, { standing }) {
+    if (standing === undefined) return ['status_differs']
+    return dispute === null || disputeHasMovedOn(dispute, standing) ? 'moved_on' : []
+  },
+  eventOf({ dispute }, { standing, ...theirs }, { provider }, now) {
+    // One event for each change: any member can be what has changed, and can change back.
+    const change = JSON.stringify({ from: dispute, to: standing })
+    const state = `${standing?.status}_${hash('sha256', change).slice(0, 16)}`
+    return comparisonOfDispute(provider, { ...theirs, state }, now)
+  },
+}
+
+async function findOurs(
+  sql: Sql,
+  provider: string,
+  wanted: Parameters<typeof findPaymentsOf>[2],
+  page: readonly ProviderDispute[],
+): Promise<OurDispute[]> {
+  const ids = wanted.map(({ objectId }) => objectId)
+  const disputes = await findDisputesOf(sql, provider, ids)
+  const disputed = page.flatMap(({ providerPaymentId: objectId }) =>
+    objectId === null ? [] : [{ objectId, named: null }],
+  )
+  const payments = await findPaymentsOf(sql, provider, disputed)
+  return page.flatMap(({ providerDisputeId, providerPaymentId }) => {
+    const dispute = disputes.find((one) => one.providerDisputeId === providerDisputeId) ?? null
+    const payment = payments.find((one) => one.providerPaymentId === providerPaymentId)
+    const { tenantId, id: paymentId } = payment ?? {
+      tenantId: dispute?.tenantId,
+      id: dispute?.paymentId,
+    }
+    if (tenantId === undefined || paymentId === undefined) return []
+    const { id, status } = dispute ?? { id: providerDisputeId, status: '' }
+    return [{ tenantId, id, status, paymentId, providerDisputeId, dispute }]
+  })
 }

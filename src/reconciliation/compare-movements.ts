@@ -15,7 +15,7 @@ import {
   notComparedAmong,
 } from '../db/reconciliation/reconciliation-runs.ts'
 import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
-import { compareDispute } from './compare-disputes.ts'
+import { disputeRecords } from './compare-disputes.ts'
 import { compareObject } from './compare-records.ts'
 import { refundRecords } from './compare-refunds.ts'
 import { inService } from '../db/connection/transaction.ts'
@@ -27,7 +27,7 @@ import type {
 import {
   eachPage,
   logRepeats,
-  patiently,
+  withRetries,
   report,
   requestCheck,
   throwIfEnded,
@@ -103,7 +103,7 @@ async function followMovement(
   comparison: Comparison,
   { providerRefundId, providerDisputeId }: ProviderMovement,
 ): Promise<void> {
-  if (providerDisputeId !== null) await compareDispute(comparison, providerDisputeId)
+  if (providerDisputeId !== null) await compareObject(comparison, disputeRecords, providerDisputeId)
   else await compareObject(comparison, refundRecords, providerRefundId ?? '')
 }
 
@@ -175,7 +175,7 @@ async function missingOfDisputes(
 ): Promise<LedgerTransactionMovement[]> {
   const missing: LedgerTransactionMovement[] = []
   for (const movement of untilStopped(comparison, ours)) {
-    const theirs = await patiently(comparison, () =>
+    const theirs = await withRetries(comparison, () =>
       comparison.parts.provider.readDispute(movement.objectId),
     )
     // Its standing cannot be read, which the comparison of disputes has reported.

@@ -1,74 +1,29 @@
-// Compares records of the provider with ours, one page at a time: what payments and refunds share. A
-// difference counts only if a second look at both sides still shows it, so that normal traffic never causes
-// one.
-import type { Sql } from '../db/connection/client.ts'
+// Compares records of the provider with ours, one page at a time. A difference counts only if a second look
+// at both sides still shows it, so that normal traffic never causes one.
 import type { ComparedId } from '../db/reconciliation/compared-records.ts'
-import { type Run, recordCompared } from '../db/reconciliation/reconciliation-runs.ts'
-import type { ProviderEvent } from '../domain/events/provider-event.ts'
-import type {
-  Correlation,
-  OnRepeat,
-  PaymentProvider,
-  Window,
-} from '../provider/payment-provider.ts'
+import { recordCompared } from '../db/reconciliation/reconciliation-runs.ts'
+import type { OnRepeat, Window } from '../provider/payment-provider.ts'
 import {
   countInMotion,
   eachPage,
   follow,
   nameTenants,
+  withRetries,
   report,
   requestCheck,
   throwIfEnded,
   untilStopped,
   type Comparison,
 } from './comparison.ts'
-import type { Difference, Verdict } from './verdict.ts'
-
-interface OurRecord {
-  readonly tenantId: string
-  readonly id: string
-  readonly status: string
-}
-
-interface TheirRecord {
-  readonly createdAt: Date
-  readonly correlation: Correlation | null
-}
-
-/** A kind of records: how both sides are read, and judged. */
-export interface RecordKind<Ours extends OurRecord, Theirs extends TheirRecord> {
-  readonly stage: 'payments' | 'refunds'
-  readonly list: (
-    provider: PaymentProvider,
-    window: Window,
-    onRepeat: OnRepeat,
-  ) => AsyncIterable<readonly Theirs[]>
-  readonly read: (provider: PaymentProvider, objectId: string) => Promise<Theirs | undefined>
-  /** The provider's id of its record. */
-  readonly objectIdOf: (theirs: Theirs) => string
-  /** The provider's id that our record names. */
-  readonly objectIdIn: (ours: Ours) => string | null
-  /** The id of our record that the provider's names. */
-  readonly ourIdIn: (correlation: Correlation) => string | null
-  readonly paymentIdOf: (ours: Ours) => string
-  /** Finds our records that name one of these, or that one of these names. */
-  readonly findCompared: (
-    sql: Sql,
-    provider: string,
-    wanted: readonly ComparedId[],
-  ) => Promise<Ours[]>
-  readonly find: (sql: Sql, tenantId: string, id: string) => Promise<Ours | undefined>
-  /** Our records of the window that no page contained. */
-  readonly walkMissing: (sql: Sql, run: Run) => AsyncIterable<readonly Ours[]>
-  readonly judge: (ours: Ours | undefined, theirs: Theirs) => Verdict
-  /** Judges a record of ours of which the provider has none. */
-  readonly judgeMissing: (ours: Ours, objectId: string) => Verdict
-  readonly evidenceOf: (ours: Ours, theirs: Theirs) => Omit<Difference, 'kind'>
-  /** The event that makes the usual phases follow the provider. */
-  readonly eventOf: (ours: Ours, theirs: Theirs, run: Run, now: Date) => ProviderEvent
-  /** The event that repairs a difference, if one can. */
-  readonly repairOf?: (ours: Ours, theirs: Theirs, now: Date) => ProviderEvent | undefined
-}
+import {
+  evidenceOf,
+  judgeMissing,
+  judgeRecord,
+  type OurRecord,
+  type RecordKind,
+  type TheirRecord,
+} from './judge-record.ts'
+import type { Difference } from './verdict.ts'
 
 /** Compares every record that the provider created in the window with ours. */
 export async function compareListed<Ours extends OurRecord, Theirs extends TheirRecord>(
@@ -79,11 +34,8 @@ export async function compareListed<Ours extends OurRecord, Theirs extends Their
   const list = (window: Window, onRepeat: OnRepeat) => kind.list(parts.provider, window, onRepeat)
   await eachPage(comparison, kind.stage, list, async (page) => {
     await judgePage(comparison, kind, page)
-    await recordCompared(
-      parts.store.sql,
-      run.id,
-      page.map((theirs) => kind.objectIdOf(theirs)),
-    )
+    const ids = page.map((theirs) => kind.objectIdOf(theirs))
+    await recordCompared(parts.store.sql, run.id, ids)
   })
 }
 
@@ -93,7 +45,7 @@ export async function compareUnseen<Ours extends OurRecord, Theirs extends Their
   kind: RecordKind<Ours, Theirs>,
 ): Promise<void> {
   const { parts, run, counts } = comparison
-  for await (const page of kind.walkMissing(parts.store.sql, run)) {
+  for await (const page of kind.walkMissing?.(parts.store.sql, run) ?? []) {
     await throwIfEnded(comparison)
     for (const ours of untilStopped(comparison, page)) {
       const objectId = kind.objectIdIn(ours)
@@ -101,12 +53,38 @@ export async function compareUnseen<Ours extends OurRecord, Theirs extends Their
         counts.in_motion += 1
         continue
       }
-      const theirs = await kind.read(parts.provider, objectId)
+      const theirs = await read(comparison, kind, objectId)
       if (theirs === undefined) await actOnMissing(comparison, kind, ours, objectId)
       else await judgePage(comparison, kind, [theirs])
-      counts[kind.stage] += 1
+      countOne(comparison, kind)
     }
   }
+}
+
+/** Compares records of ours that wait for the provider, also from before the window. */
+export async function compareWaiting<Ours extends OurRecord, Theirs extends TheirRecord>(
+  comparison: Comparison,
+  kind: RecordKind<Ours, Theirs>,
+): Promise<void> {
+  const { parts, run } = comparison
+  for await (const page of kind.walkWaiting?.(parts.store.sql, run) ?? []) {
+    for (const objectId of untilStopped(comparison, page)) {
+      await compareObject(comparison, kind, objectId)
+      countOne(comparison, kind)
+    }
+  }
+}
+
+function countOne({ counts }: Comparison, { stage }: { stage?: 'payments' | 'refunds' }): void {
+  if (stage !== undefined) counts[stage] += 1
+}
+
+async function read<Ours extends OurRecord, Theirs extends TheirRecord>(
+  comparison: Comparison,
+  kind: RecordKind<Ours, Theirs>,
+  objectId: string,
+): Promise<Theirs | undefined> {
+  return await withRetries(comparison, () => kind.read(comparison.parts.provider, objectId))
 }
 
 /** Reads the provider's record, and compares it. */
@@ -115,7 +93,7 @@ export async function compareObject<Ours extends OurRecord, Theirs extends Their
   kind: RecordKind<Ours, Theirs>,
   objectId: string,
 ): Promise<void> {
-  const theirs = await kind.read(comparison.parts.provider, objectId)
+  const theirs = await read(comparison, kind, objectId)
   if (theirs !== undefined) await judgePage(comparison, kind, [theirs])
 }
 
@@ -125,21 +103,29 @@ async function judgePage<Ours extends OurRecord, Theirs extends TheirRecord>(
   kind: RecordKind<Ours, Theirs>,
   page: readonly Theirs[],
 ): Promise<void> {
-  const { parts, run } = comparison
+  const ourOf = await findOurs(comparison, kind, page)
+  const differences: Difference[] = []
+  for (const theirs of untilStopped(comparison, page)) {
+    differences.push(...(await act(comparison, kind, ourOf(theirs), theirs)))
+  }
+  await report(comparison, differences)
+}
+
+/** Finds the record of ours that names the provider's; otherwise the one that the provider's names. */
+async function findOurs<Ours extends OurRecord, Theirs extends TheirRecord>(
+  { parts, run }: Comparison,
+  kind: RecordKind<Ours, Theirs>,
+  page: readonly Theirs[],
+): Promise<(theirs: Theirs) => Ours | undefined> {
   const wanted = page.map((theirs) => ({
     objectId: kind.objectIdOf(theirs),
     named: namedBy(kind, theirs),
   }))
-  const found = await kind.findCompared(parts.store.sql, run.provider, wanted)
+  const found = await kind.find(parts.store.sql, run.provider, wanted, page)
   const byObjectId = new Map(found.map((ours) => [kind.objectIdIn(ours), ours]))
   const byOurId = new Map(found.map((ours) => [ours.id, ours]))
-  const differences: Difference[] = []
-  for (const theirs of untilStopped(comparison, page)) {
-    const ours =
-      byObjectId.get(kind.objectIdOf(theirs)) ?? byOurId.get(namedBy(kind, theirs)?.id ?? '')
-    differences.push(...(await act(comparison, kind, ours, theirs)))
-  }
-  await report(comparison, differences)
+  return (theirs) =>
+    byObjectId.get(kind.objectIdOf(theirs)) ?? byOurId.get(namedBy(kind, theirs)?.id ?? '')
 }
 
 /** The record of ours that the provider's names. */
@@ -159,7 +145,7 @@ async function act<Ours extends OurRecord, Theirs extends TheirRecord>(
   ours: Ours | undefined,
   theirs: Theirs,
 ): Promise<Difference[]> {
-  const verdict = kind.judge(ours, theirs)
+  const verdict = judgeRecord(kind, ours, theirs)
   switch (verdict.verdict) {
     case 'agrees':
       return []
@@ -167,7 +153,7 @@ async function act<Ours extends OurRecord, Theirs extends TheirRecord>(
       await countInMotion(comparison, ours?.id)
       return []
     case 'unknown':
-      if (ours !== undefined) await requestCheck(comparison, subjectOf(kind, ours))
+      if (ours !== undefined) await requestCheck(comparison, kind.subjectOf(ours))
       return []
     case 'moved_on':
     case 'differs': {
@@ -182,13 +168,6 @@ async function act<Ours extends OurRecord, Theirs extends TheirRecord>(
   }
 }
 
-function subjectOf<Ours extends OurRecord, Theirs extends TheirRecord>(
-  kind: RecordKind<Ours, Theirs>,
-  ours: Ours,
-) {
-  return { tenantId: ours.tenantId, paymentId: kind.paymentIdOf(ours) }
-}
-
 /**
  * Reads the provider's record and then ours again. If ours has the same status as at the first
  * look, it did not change while the provider's was read, so a difference is not an effect of
@@ -200,14 +179,14 @@ async function actOnSecondLook<Ours extends OurRecord, Theirs extends TheirRecor
   before: Ours,
   seen: Theirs,
 ): Promise<Difference[]> {
-  const { provider, store, clock } = comparison.parts
-  const theirs = await kind.read(provider, kind.objectIdOf(seen))
-  const ours = await kind.find(store.sql, before.tenantId, before.id)
+  const { clock } = comparison.parts
+  const theirs = await read(comparison, kind, kind.objectIdOf(seen))
+  const ours = theirs && (await findOurs(comparison, kind, [theirs]))(theirs)
   if (ours === undefined || theirs === undefined || ours.status !== before.status) {
     comparison.counts.in_motion += 1
     return []
   }
-  const verdict = kind.judge(ours, theirs)
+  const verdict = judgeRecord(kind, ours, theirs)
   switch (verdict.verdict) {
     case 'differs': {
       const repair = kind.repairOf?.(ours, theirs, clock.now())
@@ -217,7 +196,7 @@ async function actOnSecondLook<Ours extends OurRecord, Theirs extends TheirRecor
     case 'moved_on': {
       const event = kind.eventOf(ours, theirs, comparison.run, clock.now())
       if (await follow(comparison, event)) return []
-      return [{ kind: 'status_differs', ...kind.evidenceOf(ours, theirs) }]
+      return [{ kind: 'status_differs', ...evidenceOf(kind, ours, theirs) }]
     }
     case 'agrees':
     case 'in_motion':
@@ -233,8 +212,8 @@ async function actOnMissing<Ours extends OurRecord, Theirs extends TheirRecord>(
   ours: Ours,
   objectId: string,
 ): Promise<void> {
-  const verdict = kind.judgeMissing(ours, objectId)
+  const verdict = judgeMissing(kind, ours, objectId)
   if (verdict.verdict === 'differs') await report(comparison, verdict.differences)
-  else if (verdict.verdict === 'unknown') await requestCheck(comparison, subjectOf(kind, ours))
+  else if (verdict.verdict === 'unknown') await requestCheck(comparison, kind.subjectOf(ours))
   else comparison.counts.in_motion += 1
 }

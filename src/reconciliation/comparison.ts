@@ -91,7 +91,7 @@ export function newCounts(): Counts {
  */
 export async function eachPage<Item extends { readonly createdAt: Date }>(
   comparison: Comparison,
-  stage: Exclude<Stage, 'ours'>,
+  stage: Exclude<Stage, 'ours'> | undefined,
   list: (window: Window, onRepeat: OnRepeat) => AsyncIterable<readonly Item[]>,
   work: (page: readonly Item[]) => Promise<void>,
 ): Promise<void> {
@@ -99,11 +99,12 @@ export async function eachPage<Item extends { readonly createdAt: Date }>(
   for await (const page of list(run, logRepeats(comparison))) {
     await throwIfEnded(comparison)
     await work(page)
+    if (stage === undefined) continue
     counts[stage] += page.length
     const oldest = page.at(-1)
     if (oldest !== undefined) watcher.progressed(stage, shareDone(run, oldest.createdAt), counts)
   }
-  watcher.progressed(stage, 1, counts)
+  if (stage !== undefined) watcher.progressed(stage, 1, counts)
 }
 
 /** Another worker has completed the run. */
@@ -151,7 +152,7 @@ export function logRepeats({ parts, run, signal }: Comparison): OnRepeat {
 const READ_DELAYS_MS = [500, 1_000, 2_000]
 
 /** Reads one object of the provider, a few times if that fails, so that one failure ends no run. */
-export async function patiently<Value>(
+export async function withRetries<Value>(
   comparison: Comparison,
   read: () => Promise<Value>,
 ): Promise<Value> {

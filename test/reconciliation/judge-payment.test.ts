@@ -5,7 +5,8 @@ import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Standing } from '../../src/domain/payments/standing.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
-import { judgePayment, missingPayment } from '../../src/reconciliation/compare-payments.ts'
+import { paymentRecords } from '../../src/reconciliation/compare-payments.ts'
+import { judgeMissing, judgeRecord } from '../../src/reconciliation/judge-record.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
 
 const PAYMENT_ID = '019a0000-0000-7000-8000-000000000001'
@@ -107,7 +108,7 @@ describe('a payment that names the provider’s record', () => {
 
   test.each(paymentStatuses)('%s', (status) => {
     const verdicts = stands.map((stand) =>
-      said(judgePayment(ours({ status }), theirs({ standing: standingOf(stand) }))),
+      said(judgeRecord(paymentRecords, ours({ status }), theirs({ standing: standingOf(stand) }))),
     )
 
     expect(verdicts).toEqual(table[status])
@@ -128,19 +129,25 @@ describe('a payment that names the provider’s record', () => {
       'amount_differs,currency_differs,status_differs',
     ],
   ] as [string, Partial<ProviderPayment>, string][])('%s', (_, fields, expected) => {
-    expect(said(judgePayment(ours({ status: 'succeeded' }), theirs(fields)))).toBe(expected)
+    expect(said(judgeRecord(paymentRecords, ours({ status: 'succeeded' }), theirs(fields)))).toBe(
+      expected,
+    )
   })
 
   test('is not followed when its amount or currency differs', () => {
     const other = theirs({ amountMinor: 999 })
 
-    expect(said(judgePayment(ours({ status: 'requires_capture' }), other))).toBe('amount_differs')
+    expect(said(judgeRecord(paymentRecords, ours({ status: 'requires_capture' }), other))).toBe(
+      'amount_differs',
+    )
   })
 
   test('held money of an automatic payment whose capture was given up is left to its client', () => {
     const waiting = ours({ status: 'requires_capture', captureMethod: 'automatic' })
 
-    expect(said(judgePayment(waiting, theirs({ standing: standingOf('held') })))).toBe('agrees')
+    expect(
+      said(judgeRecord(paymentRecords, waiting, theirs({ standing: standingOf('held') }))),
+    ).toBe('agrees')
   })
 })
 
@@ -157,7 +164,7 @@ describe('a record that names a payment, which does not name the record', () => 
 
   test.each(table)('%s', (_, fields, expected) => {
     const verdicts = stands.map((stand) =>
-      said(judgePayment(ours(fields), theirs({ standing: standingOf(stand) }))),
+      said(judgeRecord(paymentRecords, ours(fields), theirs({ standing: standingOf(stand) }))),
     )
 
     expect(verdicts).toEqual(expected)
@@ -166,7 +173,7 @@ describe('a record that names a payment, which does not name the record', () => 
 
 test('a record without a payment of ours is always missing here', () => {
   const verdicts = stands.map((stand) =>
-    said(judgePayment(undefined, theirs({ standing: standingOf(stand) }))),
+    said(judgeRecord(paymentRecords, undefined, theirs({ standing: standingOf(stand) }))),
   )
 
   expect(new Set(verdicts)).toEqual(new Set(['missing_here']))
@@ -180,12 +187,12 @@ test.each([
 ] as [PaymentStatus, string][])(
   'without a record, a payment that is %s: %s',
   (status, expected) => {
-    expect(said(missingPayment({ ...ours({ status }), providerPaymentId: 'pi_1' }))).toBe(expected)
+    expect(said(judgeMissing(paymentRecords, ours({ status }), 'pi_1'))).toBe(expected)
   },
 )
 
 test('the evidence contains both sides and names the payment', () => {
-  const verdict = judgePayment(ours(), theirs({ amountMinor: 999 }))
+  const verdict = judgeRecord(paymentRecords, ours(), theirs({ amountMinor: 999 }))
 
   expect(verdict).toEqual({
     verdict: 'differs',

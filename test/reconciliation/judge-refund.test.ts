@@ -7,7 +7,8 @@ import {
   type RefundStanding,
 } from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
-import { judgeRefund, missingRefund } from '../../src/reconciliation/compare-refunds.ts'
+import { refundRecords } from '../../src/reconciliation/compare-refunds.ts'
+import { judgeMissing, judgeRecord } from '../../src/reconciliation/judge-record.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
 
 const created = new Date('2026-03-01T12:00:00Z')
@@ -73,7 +74,7 @@ test.each(refundStatuses)('a refund that is %s', (status) => {
   const standings = [...statuses.map((their) => standingOf(their)), undefined]
 
   const verdicts = standings.map((standing) =>
-    said(judgeRefund(ours({ status }), theirs({ standing }))),
+    said(judgeRecord(refundRecords, ours({ status }), theirs({ standing }))),
   )
 
   expect(verdicts).toEqual(table[status])
@@ -82,7 +83,9 @@ test.each(refundStatuses)('a refund that is %s', (status) => {
 test('a pending refund whose money has moved since', () => {
   const waiting = ours({ status: 'pending', moved: false })
 
-  expect(said(judgeRefund(waiting, theirs({ standing: standingOf('pending') })))).toBe('moved_on')
+  expect(
+    said(judgeRecord(refundRecords, waiting, theirs({ standing: standingOf('pending') }))),
+  ).toBe('moved_on')
 })
 
 test.each([
@@ -109,7 +112,7 @@ test.each([
     'in_motion',
   ],
 ] as const)('%s', (_, our, their, expected) => {
-  expect(said(judgeRefund(our, their))).toBe(expected)
+  expect(said(judgeRecord(refundRecords, our, their))).toBe(expected)
 })
 
 test.each([
@@ -117,5 +120,5 @@ test.each([
   ['processing', 'in_motion'],
   ['unknown', 'unknown'],
 ] as [RefundStatus, string][])('without a record, a refund that is %s: %s', (status, expected) => {
-  expect(said(missingRefund({ ...ours({ status }), providerRefundId: 're_1' }))).toBe(expected)
+  expect(said(judgeMissing(refundRecords, ours({ status }), 're_1'))).toBe(expected)
 })

@@ -2,13 +2,11 @@
 // has not compared, and those whose end at the provider causes no movement. It reads them by tenant and
 // by page, so that neither memory nor a statement grows with their number.
 import { movementKinds } from '../../domain/ledger/ledger.ts'
-import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { LedgerTransactionMovement } from '../ledger/ledger-movements.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { asService, asTenant } from '../connection/transaction.ts'
-import { disputeFromRow } from '../payments/disputes.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
@@ -160,37 +158,37 @@ function walkMissing<Row, Item>(
   })
 }
 
-/** Refunds from before the window that wait for the provider. */
+/** The provider's ids of refunds from before the window that wait for the provider. */
 export function walkWaitingRefunds(
   sql: Sql,
   run: Pick<RunWindow, 'provider' | 'from'>,
-): AsyncGenerator<Refund[]> {
+): AsyncGenerator<string[]> {
   const waits = sql`
-    entry.status in ('pending', 'requires_action')
+    entry.status in ('pending', 'requires_action') and entry.provider_refund_id is not null
       and entry.created_at < ${run.from.toISOString()}
   `
-  return walkOpen(sql, run, 'refunds', waits, refundFromRow)
+  return walkOpen(sql, run, 'refunds', 'provider_refund_id', waits)
 }
 
-/** Disputes that are not closed. */
+/** The provider's ids of disputes that are not closed. */
 export function walkOpenDisputes(
   sql: Sql,
   run: Pick<RunWindow, 'provider'>,
-): AsyncGenerator<Dispute[]> {
+): AsyncGenerator<string[]> {
   const isOpen = sql`entry.status not in ('warning_closed', 'won', 'lost', 'prevented')`
-  return walkOpen(sql, run, 'disputes', isOpen, disputeFromRow)
+  return walkOpen(sql, run, 'disputes', 'provider_dispute_id', isOpen)
 }
 
-function walkOpen<Item extends { readonly id: string }>(
+function walkOpen(
   sql: Sql,
   { provider }: Pick<RunWindow, 'provider'>,
   table: 'refunds' | 'disputes',
+  objectId: string,
   isOpen: Fragment,
-  fromRow: (row: never) => Item,
-): AsyncGenerator<Item[]> {
+): AsyncGenerator<string[]> {
   return walk(sql, firstIdAt(0), async (tenantId, after) => {
-    const rows = await asTenant(sql, tenantId)<never[]>`
-      select entry.*
+    const rows = await asTenant(sql, tenantId)<{ id: string; objectId: string }[]>`
+      select entry.id, entry.${sql(objectId)} as "objectId"
       from ${sql(table)} as entry
       join payments on payments.tenant_id = entry.tenant_id and payments.id = entry.payment_id
       where entry.tenant_id = ${tenantId} and ${isOpen} and entry.id > ${after}
@@ -198,8 +196,7 @@ function walkOpen<Item extends { readonly id: string }>(
       order by entry.id
       limit ${PAGE_ROWS}
     `
-    const items = rows.map(fromRow)
-    return { items, last: items.at(-1)?.id }
+    return { items: rows.map((row) => row.objectId), last: rows.at(-1)?.id }
   })
 }
 
