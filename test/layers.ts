@@ -28,6 +28,8 @@ const WIRING = 'src/wiring.ts'
 const WIRE_PROVIDERS = 'src/wire-providers.ts'
 /** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
+/** The calls that move money, as data. */
+const CALLS = 'src/provider/calls.ts'
 /** Which of them a process has, by name. */
 const PROVIDERS = 'src/provider/providers.ts'
 /** What a provider promises and can do, as data. */
@@ -53,17 +55,17 @@ export const layers: readonly Layer[] = [
     packages: ['stripe', 'cockatiel', 'zod', 'node:'] },
   { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', SRC_EXTRAS],
     packages: ['pino', 'zod'] },
-  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, PROVIDERS, CAPABILITIES, SPANS, CONFIG],
+  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, CALLS, PROVIDERS, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CAPABILITIES, SPANS, CONFIG],
+  { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CALLS, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/operations/index.ts', mayImport: ['src/operations/', 'src/engine/', 'src/http/keyed/'],
     packages: [] },
-  { files: 'src/operations/*/phases.ts', mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
+  { files: 'src/operations/*/phases.ts', mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CALLS],
     packages: [] },
   { files: 'src/operations/*/endpoint.ts', mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/', ADAPTERS],
     packages: ['zod', 'node:'] },
-  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
+  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CALLS],
     packages: ['node:'] },
   { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
@@ -71,7 +73,7 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CALLS, CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'yaml', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },

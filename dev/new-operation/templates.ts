@@ -165,8 +165,8 @@ export function nextSteps({ folder, operation }: OperationNames, event?: string)
       ? [
           'cancels the payment at the provider',
           `name the provider call, and say what is recorded. The calls are the
-   members of ProviderCalls in src/provider/payment-provider.ts. A new one is a member there, in the Stripe
-   adapter (src/provider/stripe/stripe-provider.ts) and in the stand-in (dev/stripe-stand-in/api-routes.ts).
+   members of providerCalls in src/provider/calls.ts. A new one is a member there, a file in
+   src/provider/stripe/calls/, and a route of the stand-in (dev/stripe-stand-in/api-routes.ts).
    If it changes no status, begin again with --keeps-status.`,
         ]
       : [

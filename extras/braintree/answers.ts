@@ -1,14 +1,12 @@
 // Decides what an answer of Braintree proves. An answer counts only if it confirms the request: the
 // same payment, amount, currency and status. A refusal counts only if it would be repeated.
 import type { Declined, Outcome } from '../../src/domain/operations/outcome.ts'
-import type { Cancellation, Failure, Hold, Payment } from '../../src/domain/payments/payment.ts'
-import type { Refund, RefundStanding } from '../../src/domain/payments/refund.ts'
+import type { Failure, Payment } from '../../src/domain/payments/payment.ts'
 import { unknown, type CallDescription } from '../../src/provider/call-outcomes.ts'
 import { isJson, type Json } from '../../src/provider/json.ts'
-import type { Authorization, Capture } from '../../src/provider/payment-provider.ts'
 import { fitText, fitTextOrNothing } from '../../src/provider/provider-text.ts'
 import type { Exchange } from './http/watched-agent.ts'
-import { CAPTURED, failureOf, holdOf, refundStandingOf, standingOf } from './standing.ts'
+import { failureOf, refundStandingOf, standingOf } from './standing.ts'
 import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
 
 export const MISMATCH = 'the answer does not match the request'
@@ -38,7 +36,7 @@ const KEY_REFUSED: ReadonlySet<string> = new Set(['915230', '915231'])
 const TEMPORARY: ReadonlySet<string> = new Set(['91566', '91506', '91574'])
 
 /** What the transaction of a successful answer proves; undefined when it does not match. */
-type Confirm<Value> = (transaction: Transaction) => Value | undefined
+export type Confirm<Value> = (transaction: Transaction) => Value | undefined
 
 /** The outcome of a call, from the answer that the package returned. */
 export function explainAnswer<Value>(
@@ -135,64 +133,4 @@ export function isSaleOf(payment: Payment, transaction: Transaction): boolean {
     correlation?.tenantId === payment.tenantId &&
     correlation.paymentId === payment.id
   )
-}
-
-export function confirmAuthorization(payment: Payment, orderId: string): Confirm<Authorization> {
-  return (transaction) => {
-    const { id: providerPaymentId, status, amountMinor } = transaction
-    const isAsked = isSaleOf(payment, transaction) && transaction.orderId === orderId
-    const isHeld = status === 'authorized' && amountMinor === payment.amountMinor
-    if (!isAsked || !isHeld) return undefined
-    return { status: 'held', providerPaymentId, ...holdOf(transaction) }
-  }
-}
-
-/** Whether it is the sale that the payment uses. */
-function isUsedBy(payment: Payment, transaction: Transaction): boolean {
-  return isSaleOf(payment, transaction) && transaction.id === payment.providerPaymentId
-}
-
-/** Braintree answers a capture with the captured amount. */
-export function confirmCapture(payment: Payment, amountMinor: number): Confirm<Capture> {
-  return (transaction) => {
-    const isCaptured = CAPTURED.has(transaction.status) && transaction.amountMinor === amountMinor
-    return isUsedBy(payment, transaction) && isCaptured
-      ? { amountCapturedMinor: amountMinor }
-      : undefined
-  }
-}
-
-export function confirmAdjustment(payment: Payment, amountMinor: number): Confirm<Hold> {
-  return (transaction) => {
-    const isHeld = transaction.status === 'authorized' && transaction.amountMinor === amountMinor
-    return isUsedBy(payment, transaction) && isHeld ? holdOf(transaction) : undefined
-  }
-}
-
-/** @param reason of the cancellation; Braintree stores none. */
-export function confirmCancel(
-  payment: Payment,
-  reason: Cancellation['reason'],
-): Confirm<Cancellation> {
-  return (transaction) => {
-    const standing = isUsedBy(payment, transaction) ? standingOf(transaction) : undefined
-    if (standing?.status !== 'canceled') return undefined
-    return { reason: standing.reason ?? reason }
-  }
-}
-
-export function confirmRefund(
-  payment: Payment,
-  refund: Refund,
-  orderId: string,
-): Confirm<RefundStanding> {
-  return (transaction) => {
-    const { amountMinor, currency, members } = transaction
-    const isAsked =
-      transaction.orderId === orderId &&
-      members['refundedTransactionId'] === payment.providerPaymentId &&
-      amountMinor === refund.amountMinor &&
-      currency === refund.currency
-    return isAsked ? refundStandingOf(transaction) : undefined
-  }
 }

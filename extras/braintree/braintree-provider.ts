@@ -2,20 +2,14 @@
 // request that it made, and ends within the time limit.
 import braintree from 'braintree'
 import type { Resolve } from '../../src/names/resolver.ts'
+import { connectCalls } from '../../src/provider/calls.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import type { ProviderClock } from '../../src/provider/provider-clock.ts'
-import {
-  adjustAuthorization,
-  authorizePayment,
-  cancelPayment,
-  capturePayment,
-  refundPayment,
-} from './calls.ts'
+import { braintreeCalls } from './calls/index.ts'
 import { braintreeCapabilities, braintreeCapabilitiesWithKeys } from './capabilities.ts'
 import { type Connection, type Gateway, within, toOutcome } from './connection.ts'
 import { listDisputes, readDispute, retrieveDispute } from './disputes/disputes.ts'
 import { createWatchedAgent } from './http/watched-agent.ts'
-import { findAdjustment, findCancel, findCapture, findAuthorization, findRefund } from './traces.ts'
 import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
 import { isJson } from '../../src/provider/json.ts'
@@ -56,32 +50,11 @@ export interface BraintreeOptions {
 
 export function createBraintreeProvider(options: BraintreeOptions): PaymentProvider {
   const connection = connect(options)
+  const capabilities = options.sendsKeys ? braintreeCapabilitiesWithKeys : braintreeCapabilities
   return {
     name: 'braintree',
-    capabilities: options.sendsKeys ? braintreeCapabilitiesWithKeys : braintreeCapabilities,
-    calls: {
-      authorize: {
-        execute: (request, identity) => authorizePayment(connection, request.payment, identity),
-        find: (request, trace) => findAuthorization(connection, request.payment, trace),
-      },
-      capture: {
-        execute: (request, identity) => capturePayment(connection, request, identity),
-        find: ({ payment, amountMinor = payment.amountMinor }) =>
-          findCapture(connection, payment, amountMinor),
-      },
-      adjust: {
-        execute: (request, identity) => adjustAuthorization(connection, request, identity),
-        find: (request) => findAdjustment(connection, request),
-      },
-      cancel: {
-        execute: (request, identity) => cancelPayment(connection, request, identity),
-        find: ({ payment }) => findCancel(connection, payment),
-      },
-      refund: {
-        execute: (request, identity) => refundPayment(connection, request, identity),
-        find: (request, trace) => findRefund(connection, request, trace),
-      },
-    },
+    capabilities,
+    calls: connectCalls(connection, capabilities, braintreeCalls),
     readAccount: () => readAccount(connection, options),
     retrieve: (payment) => retrievePayment(connection, payment),
     retrieveRefund: (refund) => retrieveRefund(connection, refund),

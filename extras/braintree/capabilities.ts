@@ -1,5 +1,5 @@
 // What Braintree promises and can do; facts.md has the sources.
-import type { Capabilities } from '../../src/provider/capabilities.ts'
+import { declareCapabilities } from '../../src/provider/capabilities.ts'
 import { decimalsOf } from '../../src/domain/payments/currency.ts'
 
 /** @see https://developer.paypal.com/braintree/docs/reference/general/currencies of January 2026 */
@@ -30,7 +30,7 @@ const braintreeSteps: ReadonlyMap<string, number> = new Map(
     .filter(([, step]) => step > 1),
 )
 
-export const braintreeCapabilities = {
+export const braintreeCapabilities = declareCapabilities({
   /** Only some accounts have keys: see `braintreeCapabilitiesWithKeys`. */
   keys: null,
   /** Its gateway waits up to 60 seconds for a processor. */
@@ -54,14 +54,14 @@ export const braintreeCapabilities = {
     chargeMinimaMinor: new Map(),
     steps: braintreeSteps,
   },
-} satisfies Capabilities
+})
 
 /**
  * Of an account with at-most-once processing. The key of a call that failed stays used (915234), and
  * the call is not completed later. An adjustment has no key: it sets a total, so that a repetition
  * finds nothing to change (95606), which a look-up explains.
  */
-export const braintreeCapabilitiesWithKeys = {
+export const braintreeCapabilitiesWithKeys = declareCapabilities({
   ...braintreeCapabilities,
   keys: { keptSeconds: 30 * 24 * 60 * 60, keepsFailures: false },
-} satisfies Capabilities
+})

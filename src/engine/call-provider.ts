@@ -11,7 +11,7 @@ import {
   type NotExecuted,
 } from '../domain/operations/outcome.ts'
 import { keyWindowSeconds } from '../provider/capabilities.ts'
-import type { Trace } from '../provider/payment-provider.ts'
+import type { Trace } from '../provider/calls.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { type Engine, backoff, beforeDue } from './engine.ts'

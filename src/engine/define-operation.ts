@@ -10,7 +10,7 @@ import type { Payment } from '../domain/payments/payment.ts'
 import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
 import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
 import type { Standing } from '../domain/payments/standing.ts'
-import type { CallName, CallRequest, CallValue } from '../provider/payment-provider.ts'
+import type { CallName, CallRequest, CallValue } from '../provider/calls.ts'
 import type { LookName, PhaseCall } from './provider-call.ts'
 
 /** The next recovery point of a phase, or its final answer, together with the writes. */

@@ -5,13 +5,8 @@ import type { Payment } from '../domain/payments/payment.ts'
 import type { Dispute } from '../domain/payments/dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { Providers } from '../provider/providers.ts'
-import type {
-  CallIdentity,
-  CallName,
-  PaymentProvider,
-  ProviderCall,
-  Trace,
-} from '../provider/payment-provider.ts'
+import type { PaymentProvider } from '../provider/payment-provider.ts'
+import type { CallIdentity, CallName, ProviderCall, Trace } from '../provider/calls.ts'
 
 /** A provider call of a phase table that executes nothing, but reads where its object stands. */
 export type LookName = 'retrieve' | 'retrieveRefund' | 'retrieveDispute'

@@ -13,7 +13,41 @@ interface ProviderKeys {
   readonly keepsFailures: boolean
 }
 
-export interface Capabilities {
+/**
+ * What a provider may be able to do, in the order in which operators see it: what that means, and how
+ * a request is refused that needs it of a provider without it.
+ */
+export const abilities = {
+  partialCapture: {
+    means: 'Whether a capture may take less than what is held.',
+    lack: 'The provider captures only the whole amount of a payment.',
+  },
+  incrementalAuthorization: {
+    means: 'Whether the held amount can be changed.',
+    lack: 'The provider does not change the amount of a hold.',
+  },
+  everyCurrency: {
+    means:
+      'Whether one account takes every currency. If not, a tenant has it for the currencies that are named.',
+  },
+  void: {
+    means: 'Whether a hold can be released before it expires.',
+    lack: 'The provider does not release a hold before it expires.',
+  },
+  refundsMayFail: { means: 'Whether a refund that succeeded can fail later.' },
+  authentication: {
+    means: 'Whether a payer can be asked to authenticate after the request.',
+  },
+} as const satisfies Readonly<Record<string, { means: string; lack?: string }>>
+
+type AbilityName = keyof typeof abilities
+
+/** An ability that a request can need. */
+export type Ability = {
+  [Name in AbilityName]: (typeof abilities)[Name] extends { lack: string } ? Name : never
+}[AbilityName]
+
+export interface Capabilities extends Readonly<Record<AbilityName, boolean>> {
   /** Null for a provider without idempotency keys: no call that may have run is repeated. */
   readonly keys: ProviderKeys | null
   /**
@@ -27,33 +61,26 @@ export interface Capabilities {
    * was not executed.
    */
   readonly lookUpLagSeconds: number | null
-  /** Whether a capture may take less than what is held. */
-  readonly partialCapture: boolean
-  /** Whether the held amount can be changed. */
-  readonly incrementalAuthorization: boolean
-  /** Whether a hold can be released before it expires. If not, `cancel` is always `declined`. */
-  readonly void: boolean
-  /** Whether one account takes every currency. If not, each currency needs an account of its own. */
-  readonly everyCurrency: boolean
-  /** Whether a refund that succeeded can fail later. */
-  readonly refundsMayFail: boolean
-  /** Whether a payer can be asked to authenticate (3-D Secure) after the request for the payment. */
-  readonly authentication: boolean
   readonly amounts: AmountRules
 }
 
 /** Of a provider that is not known here: it may keep no keys, so none of its calls is repeated. */
 export const UNDECLARED: Capabilities = {
+  ...(Object.fromEntries(Object.keys(abilities).map((name) => [name, false])) as Readonly<
+    Record<AbilityName, false>
+  >),
+  refundsMayFail: true,
   keys: null,
   settleSeconds: null,
   lookUpLagSeconds: null,
-  partialCapture: false,
-  incrementalAuthorization: false,
-  void: false,
-  everyCurrency: false,
-  refundsMayFail: true,
-  authentication: false,
   amounts: { currencies: null, chargeMinimaMinor: new Map(), steps: new Map() },
+}
+
+/** What an adapter does not declare is presumed as for a provider that is not known. */
+export function declareCapabilities<const Declared extends Partial<Capabilities>>(
+  declared: Declared,
+): Capabilities & Declared {
+  return { ...UNDECLARED, ...declared }
 }
 
 interface KeySettings {

@@ -3,8 +3,8 @@
 // would count as proof that a call did not happen.
 import type { NotExecuted } from '../domain/operations/outcome.ts'
 import { notCalled, notLookedUp } from './call-outcomes.ts'
-import { mapCalls } from './guard-provider.ts'
-import type { PaymentProvider, ProviderCall } from './payment-provider.ts'
+import { mapCalls, type ProviderCall } from './calls.ts'
+import type { PaymentProvider } from './payment-provider.ts'
 
 export interface AccountGuardOptions {
   /** Records the account as the first one, unless one is recorded. Returns the recorded one. */

@@ -2,7 +2,8 @@
 // dates its objects by its own clock, and the look-up reads a window of our clocks: if they differ by
 // more than the window allows for, an executed authorization is outside of it.
 import { unknown } from './call-outcomes.ts'
-import type { PaymentProvider, Trace } from './payment-provider.ts'
+import type { PaymentProvider } from './payment-provider.ts'
+import type { Trace } from './calls.ts'
 import type { ProviderClock } from './provider-clock.ts'
 
 /**

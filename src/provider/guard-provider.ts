@@ -10,12 +10,8 @@ import {
 } from 'cockatiel'
 import { isFinalOutcome, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
 import { notCalled } from './call-outcomes.ts'
-import type {
-  CallIdentity,
-  PaymentProvider,
-  ProviderCall,
-  ProviderCalls,
-} from './payment-provider.ts'
+import { type CallIdentity, mapCalls, type ProviderCall } from './calls.ts'
+import type { PaymentProvider } from './payment-provider.ts'
 
 export interface ProviderBreakerSettings {
   /** How many consecutive calls without a final outcome open the circuit; 0: it never opens. */
@@ -70,19 +66,4 @@ function isFailure(result: unknown): boolean {
 
 function circuitOpen(call: string): NotExecuted {
   return { ...notCalled(call, REASON), asksToWait: true }
-}
-
-type AnyCall = ProviderCall<never, unknown>
-
-/** Applies a function to each call, with the name of the call. */
-export function mapCalls(
-  calls: ProviderCalls,
-  map: <Request, Value>(
-    name: string,
-    call: ProviderCall<Request, Value>,
-  ) => ProviderCall<Request, Value>,
-): ProviderCalls {
-  const entries: [string, AnyCall][] = Object.entries(calls)
-  const mapped = entries.map(([name, call]) => [name, map(name, call)])
-  return Object.fromEntries(mapped) as ProviderCalls
 }

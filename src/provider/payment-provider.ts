@@ -1,40 +1,13 @@
-// The port to the payment provider. Every call takes the provider key that makes its repetition
-// harmless. It never retries, never throws because of an answer of the provider, and returns one
-// outcome.
-import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
+// The port to the payment provider. A call never retries, never throws because of an answer of the
+// provider, and returns one outcome.
+import type { Done, NotExecuted } from '../domain/operations/outcome.ts'
 import type { MovementKind } from '../domain/ledger/ledger.ts'
-import type { Cancellation, Hold, Payment } from '../domain/payments/payment.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
+import type { ProviderCalls } from './calls.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
-
-/** Money held on a card, or a card whose holder must authenticate first. */
-export type Authorization =
-  | ({ readonly status: 'held'; readonly providerPaymentId: string } & Hold)
-  | {
-      readonly status: 'requires_action'
-      readonly providerPaymentId: string
-      /** With it, the provider's script on the client's page authenticates the cardholder. */
-      readonly clientSecret: string
-    }
-
-/** The captured part of the held money, in minor units. */
-export interface Capture {
-  readonly amountCapturedMinor: number
-}
-
-/** Where to look for the effect of a call whose answer was lost. */
-export interface Trace {
-  readonly operationId: string
-  /** The earliest and the latest time at which the call can have been executed, by our clock. */
-  readonly executedFrom: Date
-  readonly executedTo: Date
-  /** The provider's id of the payment, if one of its events or an operator named it. */
-  readonly providerPaymentId: string | null
-  /** The provider's id of the refund, if an operator named it. */
-  readonly providerRefundId: string | null
-}
 
 /**
  * A payment in the provider's records. `standing` is undefined for a state that no payment of ours
@@ -118,89 +91,6 @@ export interface Window {
 
 /** Called before a failed page is requested again. Throws to end the list instead. */
 export type OnRepeat = (failure: unknown) => void
-
-/**
- * Identifies a call at the provider. The provider key makes a repetition harmless: it is derived
- * from our row and the phase, never from the client's idempotency key. It changes only after the
- * provider may have kept a failure under it, in the transaction that concludes that nothing was
- * executed. The operation id is sent as metadata, so that the object can be found without the key.
- * Nothing may be sent after `sendBeforeMs` (by `performance.now()`): the lease of the caller ends then.
- */
-export interface CallIdentity {
-  readonly providerKey: string
-  readonly operationId: string
-  readonly sendBeforeMs: number
-}
-
-/** A call that moves money, and the look-up of its outcome when its answer was lost. */
-export interface ProviderCall<Request, Value> {
-  readonly execute: (request: Request, identity: CallIdentity) => Promise<Outcome<Value>>
-  /**
-   * Executes nothing. `done` and `declined`: the outcome of the executed call. `not_executed`: a
-   * complete listing, or the state of its object, proves that it has had no effect so far; the
-   * caller allows for a call that is still on its way. `unknown`: neither can be proved now;
-   * `answered` has `looked: false` if the provider did not answer.
-   */
-  readonly find: (request: Request, trace: Trace) => Promise<Outcome<Value>>
-}
-
-/**
- * All calls that move money. The phase tables of the operations refer to these names. The circuit
- * breaker guards every member, including new ones. The comment of each call says what an adapter
- * must promise.
- */
-export interface ProviderCalls {
-  /**
-   * Holds the amount of the payment on its payment method, without capturing it, or says that the
-   * cardholder must authenticate.
-   */
-  readonly authorize: ProviderCall<{ readonly payment: Payment }, Authorization>
-  /**
-   * Captures exactly the amount in minor units, by default all of what was authorized, and releases
-   * the rest. A refusal says whether the payment is canceled: if not, its money may still be held.
-   */
-  readonly capture: ProviderCall<
-    { readonly payment: Payment; readonly amountMinor?: number | undefined },
-    Capture
-  >
-  /**
-   * Changes the held amount to a new total, in minor units. A decline changes nothing; it says
-   * whether the payment is canceled.
-   */
-  readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, Hold>
-  /**
-   * Releases the held amount, and ends the payment. A payment that is already canceled is `done`,
-   * with the reason that it has; a captured one is `declined`.
-   */
-  readonly cancel: ProviderCall<
-    { readonly payment: Payment; readonly reason?: string | null },
-    Cancellation
-  >
-  /** Returns exactly the refund's amount to the customer, from the captured money. */
-  readonly refund: ProviderCall<
-    { readonly payment: Payment; readonly refund: Refund },
-    RefundStanding
-  >
-}
-
-export type CallName = keyof ProviderCalls
-
-/**
- * What keeps a second execution, under another provider key, from moving money again: the state of
- * the object that the call changes; the capture, without which a second hold takes no money; or
- * nothing but the provider key.
- */
-export const guardOf: Readonly<Record<CallName, 'state' | 'capture' | 'key'>> = {
-  authorize: 'capture',
-  capture: 'state',
-  adjust: 'state',
-  cancel: 'state',
-  refund: 'key',
-}
-export type CallRequest<Name extends CallName> = Parameters<ProviderCalls[Name]['execute']>[0]
-/** The result of the call of this name. */
-export type CallValue<Name extends CallName> =
-  ProviderCalls[Name] extends ProviderCall<infer _Request, infer Value> ? Value : never
 
 export interface PaymentProvider {
   readonly name: string

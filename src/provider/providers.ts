@@ -2,7 +2,8 @@
 import type { NotExecuted } from '../domain/operations/outcome.ts'
 import { notCalled, notLookedUp } from './call-outcomes.ts'
 import { UNDECLARED } from './capabilities.ts'
-import type { CallName, PaymentProvider, ProviderCall } from './payment-provider.ts'
+import type { PaymentProvider } from './payment-provider.ts'
+import { eachCall } from './calls.ts'
 
 export interface Providers {
   /** In the order in which the process was given them. */
@@ -28,10 +29,6 @@ function missingProvider(name: string): PaymentProvider {
     ...notCalled(call, reason),
     asksToWait: true,
   })
-  const callNamed = (call: CallName): ProviderCall<unknown, never> => ({
-    execute: notMade(call),
-    find: async () => notLookedUp(call, reason),
-  })
   const unread = async () => {
     throw new Error(reason)
   }
@@ -41,13 +38,10 @@ function missingProvider(name: string): PaymentProvider {
   return {
     name,
     capabilities: UNDECLARED,
-    calls: {
-      authorize: callNamed('authorize'),
-      capture: callNamed('capture'),
-      adjust: callNamed('adjust'),
-      cancel: callNamed('cancel'),
-      refund: callNamed('refund'),
-    },
+    calls: eachCall((call) => ({
+      execute: notMade(call),
+      find: async () => notLookedUp(call, reason),
+    })),
     retrieve: notMade('retrieve'),
     retrieveRefund: notMade('retrieveRefund'),
     retrieveDispute: notMade('retrieveDispute'),

@@ -6,7 +6,8 @@ import { wasAnswered } from '../domain/operations/verdict.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { isLook, providerOf } from '../engine/provider-call.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
-import { guardOf, type PaymentProvider } from '../provider/payment-provider.ts'
+import type { PaymentProvider } from '../provider/payment-provider.ts'
+import { providerCalls } from '../provider/calls.ts'
 
 /** Why a call counts as not executed. */
 export interface Absence {
@@ -85,7 +86,10 @@ export function providerOfCheck(engine: Engine, check: DueCheck): PaymentProvide
 export function phasesGuardedByKey({ operations }: Pick<Engine, 'operations'>): PhaseName[] {
   return operations.flatMap(({ name, phases }) =>
     Object.entries(phases)
-      .filter(([, { call }]) => call !== undefined && !isLook(call) && guardOf[call] === 'key')
+      .filter(
+        ([, { call }]) =>
+          call !== undefined && !isLook(call) && providerCalls[call].guard === 'key',
+      )
       .map(([recoveryPoint]) => ({ operation: name, recoveryPoint })),
   )
 }

@@ -22,7 +22,7 @@ import {
   type Outcome,
 } from '../domain/operations/outcome.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
-import type { Trace } from '../provider/payment-provider.ts'
+import type { Trace } from '../provider/calls.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'

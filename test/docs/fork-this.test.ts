@@ -16,15 +16,15 @@ test('the files that the reader creates do not exist yet', () => {
 
 test('says what each member of the port must promise', () => {
   const port = readPage('src/provider/payment-provider.ts')
-  const [, calls = ''] = port.split('export interface ProviderCalls {')
+  const [, calls = ''] = readPage('src/provider/calls.ts').split('export const providerCalls = {')
   const [, others = ''] = port.split('export interface PaymentProvider {')
   const members = [...others.matchAll(/^ {2}(\w+)\(/gm)].map(([, member = '']) => member)
   const [ofCalls = ''] = calls.split('\n}')
-  const named = ofCalls.match(/^ {2}readonly \w+: ProviderCall</gm) ?? []
+  const named = ofCalls.match(/^ {2}\w+: defineCall\(/gm) ?? []
 
   expect(members.length).toBeGreaterThan(5)
   for (const member of members) expect(page).toContain(`\`${member}\``)
   // The page refers to the comments of the calls.
   expect(named.length).toBeGreaterThan(4)
-  expect(ofCalls.match(/ \*\/\n {2}readonly \w+: ProviderCall</g)).toHaveLength(named.length)
+  expect(ofCalls.match(/ \*\/\n {2}\w+: defineCall\(/g)).toHaveLength(named.length)
 })

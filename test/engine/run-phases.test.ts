@@ -1,4 +1,4 @@
-import type { CallName } from '../../src/provider/payment-provider.ts'
+import type { CallName } from '../../src/provider/calls.ts'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
@@ -6,7 +6,7 @@ import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
-import type { Authorization } from '../../src/provider/payment-provider.ts'
+import type { Authorization } from '../../src/provider/calls.ts'
 import {
   aroundCall,
   aroundCommit,

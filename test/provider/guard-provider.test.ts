@@ -3,12 +3,8 @@ import { describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { guardProvider } from '../../src/provider/guard-provider.ts'
-import type {
-  Authorization,
-  CallName,
-  PaymentProvider,
-  ProviderCall,
-} from '../../src/provider/payment-provider.ts'
+import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
+import type { Authorization, CallName, ProviderCall } from '../../src/provider/calls.ts'
 import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 import { t } from '../support/own-engine.ts'
 

@@ -22,7 +22,7 @@ import {
   withProvider,
 } from '../support/engine-doubles.ts'
 import type { Accepted } from '../support/engine.ts'
-import { refundParameters } from '../../src/provider/stripe/calls.ts'
+import { refundParameters } from '../../src/provider/stripe/calls/refund.ts'
 import { asked, captured, held } from '../operations/made-payments.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
 import { t } from '../support/own-engine.ts'

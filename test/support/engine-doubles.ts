@@ -6,12 +6,8 @@ import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import type {
-  CallIdentity,
-  CallName,
-  PaymentProvider,
-  ProviderCall,
-} from '../../src/provider/payment-provider.ts'
+import type { CallIdentity, CallName, ProviderCall } from '../../src/provider/calls.ts'
+import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createProviders } from '../../src/provider/providers.ts'
 import type { TestEngine } from './engine.ts'
 

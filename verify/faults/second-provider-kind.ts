@@ -1,7 +1,7 @@
 // The second provider of a lane, to which payments can move: an extra describes it in its folder `verify`.
 // Without such an extra the suite leaves the scenarios out that need one.
 import { globSync } from 'node:fs'
-import type { CallName } from '../../src/provider/payment-provider.ts'
+import type { CallName } from '../../src/provider/calls.ts'
 
 /** A pattern of each call of the port, and of reads: the first one that matches names the request. */
 export type RequestPatterns = Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>>

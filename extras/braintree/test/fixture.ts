@@ -5,7 +5,7 @@ import { renderXml, type Member } from '../stand-in/requests/xml.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import { showOrderId } from '../order-id.ts'
 import { createBraintreeEventReader } from '../webhooks.ts'
-import type { CallIdentity } from '../../../src/provider/payment-provider.ts'
+import type { CallIdentity } from '../../../src/provider/calls.ts'
 import { answerJson, answerText } from '../../../test/provider/contract/answering-server.ts'
 import type {
   ContractCall,

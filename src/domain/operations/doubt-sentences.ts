@@ -10,8 +10,8 @@ export interface Doubt {
   readonly outcome: 'happened' | 'did_not_happen'
   /** Whether the claim is acted on even if no look-up is answered. */
   readonly unverified: boolean
-  /** The call in doubt; undefined when the step moves no money. */
-  readonly call: string | undefined
+  /** Of the call in doubt. */
+  readonly words: CallWords
   /** Whether the provider still remembers the key of the call. */
   readonly isInKeyWindow: boolean
   /** Whether a second operator must confirm the claim. */
@@ -36,7 +36,8 @@ export interface Consequences {
   readonly unanswered: string
 }
 
-interface Words {
+/** How sentences speak of a provider call. */
+export interface CallWords {
   /** What the provider shows when the call was executed. */
   readonly object: string
   /** What the retry of a client can do. */
@@ -44,40 +45,6 @@ interface Words {
   /** What has happened if it did not only seem so. */
   readonly wrong: string
 }
-
-const PAYMENT: Words = {
-  object: 'payment',
-  retry: 'the card may be charged',
-  wrong:
-    'the money of the customer is held or taken although the payment is shown as failed, and another payment for the same order charges a second time',
-}
-
-const WORDS: Readonly<Record<string, Words>> = {
-  authorize: PAYMENT,
-  capture: {
-    object: 'capture',
-    retry: 'the held money may be taken',
-    wrong: 'the held money is taken although the capture is shown as failed',
-  },
-  adjust: {
-    object: 'change of the held amount',
-    retry: 'the held amount may change',
-    wrong: 'the held amount has changed although the change is shown as failed',
-  },
-  cancel: {
-    object: 'cancellation',
-    retry: 'the held money may be released',
-    wrong: 'the held money is released although the cancellation is shown as failed',
-  },
-  refund: {
-    object: 'refund',
-    retry: 'the money may be returned',
-    wrong:
-      'the money is returned although the refund is shown as failed, and another refund for the same reason returns it a second time',
-  },
-}
-
-const wordsFor = (call: string | undefined): Words => WORDS[call ?? ''] ?? PAYMENT
 
 const NOT_ACTED_ON = 'The claim is not acted on, and the outcome stays unknown.'
 
@@ -87,8 +54,8 @@ const IN_DOUBT =
 
 /** What follows from a claim. The sentences hold for both operators. */
 export function consequencesOf(doubt: Doubt): Consequences {
-  const { outcome, unverified, call, needsTwo } = doubt
-  const { object, retry, wrong } = wordsFor(call)
+  const { outcome, unverified, needsTwo } = doubt
+  const { object, retry, wrong } = doubt.words
   const refused = refusalOf(doubt)
   const waits = needsTwo ? ' The proposal waits on until it expires.' : ''
   if (outcome === 'happened') {

@@ -1,7 +1,7 @@
 // GET /admin/providers: the providers, and what each promises.
 import { z } from 'zod'
 import { providerNames } from '../../provider/adapters.ts'
-import { keyWindowSeconds, settleSeconds } from '../../provider/capabilities.ts'
+import { abilities, keyWindowSeconds, settleSeconds } from '../../provider/capabilities.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { shownCount, shownFlag } from '../contracts/fields.ts'
 import { render, type Json } from '../contracts/render.ts'
@@ -9,6 +9,13 @@ import type { AdminEndpoint, ApiParts } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
+
+const shownAbilities = Object.fromEntries(
+  Object.entries(abilities).map(([name, { means }]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    shownFlag(means),
+  ]),
+)
 
 const providerSchema = z
   .object({
@@ -25,14 +32,7 @@ const providerSchema = z
     look_up_lag_seconds: shownCount(
       'How long a look-up may miss a call that was executed. Null: no look-up proves that a call was not executed.',
     ).nullable(),
-    partial_capture: shownFlag('Whether a capture may take less than what is held.'),
-    incremental_authorization: shownFlag('Whether the held amount can be changed.'),
-    every_currency: shownFlag(
-      'Whether one account takes every currency. If not, a tenant has it for the currencies that are named.',
-    ),
-    void: shownFlag('Whether a hold can be released before it expires.'),
-    refunds_may_fail: shownFlag('Whether a refund that succeeded can fail later.'),
-    authentication: shownFlag('Whether a payer can be asked to authenticate after the request.'),
+    ...shownAbilities,
     minimum_amounts: z.record(z.string(), z.int()).meta({
       description: 'The smallest charge by currency, in minor units. Others are not known here.',
     }),

@@ -40,6 +40,7 @@ import { z } from 'zod'
 import type { Transaction } from '../../db/connection/client.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { textField } from '../requests/body-fields.ts'
+import { declarationOf, providerCalls } from '../../provider/calls.ts'
 import { render } from '../contracts/render.ts'
 import type { CommandResult, Work } from './endpoints.ts'
 
@@ -194,7 +195,8 @@ function consequences(
 ): Consequences {
   return consequencesOf({
     ...claim,
-    call: callOf(parts, operation),
+    // A step that moves no money is part of a payment.
+    words: (declarationOf(callOf(parts, operation)) ?? providerCalls.authorize).words,
     isInKeyWindow: isInKeyWindow(parts, operation),
     needsTwo: needsTwo(parts, claim.unverified),
     hasAnother,

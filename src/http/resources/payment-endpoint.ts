@@ -12,7 +12,8 @@ import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
 import { type Payment, hasExpired } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Operation } from '../../engine/define-operation.ts'
-import type { Capabilities } from '../../provider/capabilities.ts'
+import { declarationOf } from '../../provider/calls.ts'
+import { abilities, type Ability, type Capabilities } from '../../provider/capabilities.ts'
 import { refusing, type KeyedRoute, type OperationEndpoint } from '../keyed/keyed-route.ts'
 import { keyedEndpoint } from '../keyed/keyed-endpoint.ts'
 import { showPayment } from '../keyed/keyed-answer.ts'
@@ -51,6 +52,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
   route: PaymentRoute<Body, Stored>,
 ): OperationEndpoint {
   const { operation, path, contract } = route
+  const needs = declarationOf(operation.phases['started']?.call)?.needs
   const select = operation.changesStatus === false ? selectPaymentIfIn : markProcessingIfIn
   const resource = select(operation.startsFrom, route.requires as PaymentCondition | undefined)
   return keyedEndpoint({
@@ -62,7 +64,9 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       const valid = validateBody(route.body, body)
       const payment = await findRequestedPayment(parts, request, tenantId)
       const parameters = route.parameters(valid, payment)
-      return refusing(route.refuses?.(valid, payment, parts.capabilitiesOf(payment.provider)), {
+      const capabilities = parts.capabilitiesOf(payment.provider)
+      const problem = needs && unableTo(needs, capabilities)
+      return refusing(problem ?? route.refuses?.(valid, payment, capabilities), {
         paymentId: payment.id,
         parameters,
         resource,
@@ -75,6 +79,14 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
     },
     showUnfinished: showPayment,
   })
+}
+
+/** The refusal of a request that needs this ability; undefined if the provider has it. */
+export function unableTo(ability: Ability, capabilities: Capabilities): ProblemError | undefined {
+  const detail = abilities[ability].lack
+  return capabilities[ability]
+    ? undefined
+    : new ProblemError('not-supported-by-provider', { detail })
 }
 
 /** Returns the problem invalid-state, which names the payment's current status. */

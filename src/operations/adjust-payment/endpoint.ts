@@ -46,11 +46,7 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   contract: adjustPaymentContract,
   body: adjustPaymentBody,
   parameters: ({ amount }) => ({ amount_minor: amount }),
-  refuses({ amount }, { currency }, { amounts, incrementalAuthorization }) {
-    if (incrementalAuthorization) return findChargeProblem(amounts, amount, currency)
-    const detail = 'The provider does not change the amount of a hold.'
-    return new ProblemError('not-supported-by-provider', { detail })
-  },
+  refuses: ({ amount }, { currency }, { amounts }) => findChargeProblem(amounts, amount, currency),
   // With equal amounts, a look-up at the provider could not show whether the call was executed.
   requires: (now, { amount_minor: amount }) => now.amountMinor !== amount,
   explain(now, { amount_minor: amount }) {

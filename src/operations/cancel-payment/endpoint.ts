@@ -1,5 +1,4 @@
 // POST /v1/payments/:id/cancel
-import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { cancelPayment } from './phases.ts'
 import { z } from 'zod'
@@ -48,9 +47,4 @@ export const cancelPaymentEndpoint = paymentEndpoint({
   contract: cancelPaymentContract,
   body: cancelPaymentBody,
   parameters: ({ reason = null }) => ({ reason }),
-  refuses(_body, _payment, capabilities) {
-    if (capabilities.void) return undefined
-    const detail = 'The provider does not release a hold before it expires.'
-    return new ProblemError('not-supported-by-provider', { detail })
-  },
 })

@@ -1,7 +1,7 @@
 // POST /v1/payments/:id/capture
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
+import { paymentEndpoint, unableTo } from '../../http/resources/payment-endpoint.ts'
 import { capturePayment } from './phases.ts'
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
@@ -59,11 +59,10 @@ export const capturePaymentEndpoint = paymentEndpoint({
     amount_minor: amount ?? amountMinor,
     authorized_minor: amountMinor,
   }),
-  refuses({ amount }, { amountMinor, currency }, { amounts, partialCapture }) {
+  refuses({ amount }, { amountMinor, currency }, capabilities) {
     const isPart = amount !== undefined && amount < amountMinor
-    if (!isPart || partialCapture) return findPartProblem(amounts, amount, currency)
-    const detail = 'The provider captures only the whole amount of a payment.'
-    return new ProblemError('not-supported-by-provider', { detail })
+    const problem = isPart ? unableTo('partialCapture', capabilities) : undefined
+    return problem ?? findPartProblem(capabilities.amounts, amount, currency)
   },
   // Both amounts were read before: another operation may have changed the payment since.
   requires: (now, { amount_minor: amount, authorized_minor: authorized }) =>

@@ -5,7 +5,7 @@ import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import type { Capture } from '../../provider/payment-provider.ts'
+import type { Capture } from '../../provider/calls.ts'
 import { onPayment, type PaymentResource } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
 

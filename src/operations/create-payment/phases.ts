@@ -19,7 +19,7 @@ import {
   type OperationInput,
   type Step,
 } from '../../engine/define-operation.ts'
-import type { Authorization, Capture } from '../../provider/payment-provider.ts'
+import type { Authorization, Capture } from '../../provider/calls.ts'
 import { onPayment, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 

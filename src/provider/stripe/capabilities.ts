@@ -1,5 +1,5 @@
 // What Stripe promises and can do. Its API does not return this, only its documentation does.
-import type { Capabilities } from '../capabilities.ts'
+import { declareCapabilities } from '../capabilities.ts'
 
 /**
  * The smallest charge in minor units, by currency; as of 2026.
@@ -69,7 +69,7 @@ const amountSteps: ReadonlyMap<string, number> = new Map([
   ['tnd', 10],
 ])
 
-export const stripeCapabilities: Capabilities = {
+export const stripeCapabilities = declareCapabilities({
   /**
    * Keys may be removed after 24 hours. The first result is kept, also that of a `500`.
    *
@@ -100,4 +100,4 @@ export const stripeCapabilities: Capabilities = {
   authentication: true,
   /** The unit of the API is Stripe's, for every currency. */
   amounts: { currencies: null, chargeMinimaMinor, steps: amountSteps },
-}
+})

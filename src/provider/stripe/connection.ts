@@ -4,11 +4,14 @@ import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/opera
 import { timedOut, type CallDescription } from '../call-outcomes.ts'
 import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../time-limit.ts'
 import { classifyStripeError } from './errors.ts'
+import type { ReadSharedList } from './lists/shared-lists.ts'
 
 export interface Connection extends TimeLimits {
   readonly stripe: Stripe
   /** Where a customer comes back who had to leave to authenticate, unless the payment says it. */
   readonly returnUrl: string
+  /** Lists intents for several look-ups at once. */
+  readonly readIntents: ReadSharedList
 }
 
 /** Makes a call within the time limit, and turns errors into outcomes. */

@@ -5,17 +5,13 @@ import type { Done, NotExecuted } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
+import { connectCalls } from '../calls.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
 import { asLook, providerPaymentIdOf } from '../call-outcomes.ts'
 import { WITH_CHARGE } from './answers.ts'
 import { stripeCapabilities } from './capabilities.ts'
-import {
-  adjustAuthorization,
-  authorizePayment,
-  cancelPayment,
-  capturePayment,
-  refundPayment,
-} from './calls.ts'
+import { shareIntentLists } from './calls/authorize.ts'
+import { stripeCalls } from './calls/index.ts'
 import { toOutcome, type Connection } from './connection.ts'
 import {
   listDisputes,
@@ -24,14 +20,6 @@ import {
   retrieveDispute,
 } from './disputes/disputes.ts'
 import { createStripeHttpClient, type HttpOptions } from './http/http-client.ts'
-import {
-  findAdjustment,
-  findAuthorization,
-  findCancel,
-  findCapture,
-  shareIntentLists,
-  findRefund,
-} from './traces.ts'
 import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
 import { confirmRefund } from './refund-standing.ts'
@@ -55,35 +43,12 @@ const NO_PAGE = 'https://example.com/'
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = new Stripe(options.secretKey, stripeConfig(options))
   const { timeoutMs, returnUrl = NO_PAGE } = options
-  const connection = { stripe, timeoutMs, returnUrl }
-  const readIntents = shareIntentLists(connection)
+  const reading = { stripe, timeoutMs, returnUrl }
+  const connection = { ...reading, readIntents: shareIntentLists(reading) }
   return {
     name: 'stripe',
     capabilities: stripeCapabilities,
-    calls: {
-      authorize: {
-        execute: (request, identity) => authorizePayment(connection, request.payment, identity),
-        find: (request, trace) =>
-          findAuthorization(connection, readIntents, request.payment, trace),
-      },
-      capture: {
-        execute: (request, identity) => capturePayment(connection, request, identity),
-        find: ({ payment, amountMinor = payment.amountMinor }) =>
-          findCapture(connection, payment, amountMinor),
-      },
-      adjust: {
-        execute: (request, identity) => adjustAuthorization(connection, request, identity),
-        find: (request) => findAdjustment(connection, request),
-      },
-      cancel: {
-        execute: (request, identity) => cancelPayment(connection, request, identity),
-        find: ({ payment }) => findCancel(connection, payment),
-      },
-      refund: {
-        execute: (request, identity) => refundPayment(connection, request, identity),
-        find: ({ payment, refund }, trace) => findRefund(connection, payment, refund, trace),
-      },
-    },
+    calls: connectCalls(connection, stripeCapabilities, stripeCalls),
     readAccount: () => readAccount(connection, options.secretKey),
     retrieve: (payment) => retrievePayment(connection, payment),
     retrieveRefund: (refund) => retrieveRefund(connection, refund),

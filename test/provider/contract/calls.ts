@@ -1,12 +1,8 @@
 // Every executing call of the port, made and looked up in the same way for each adapter.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
-import type {
-  CallIdentity,
-  CallName,
-  PaymentProvider,
-  Trace,
-} from '../../../src/provider/payment-provider.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import type { CallIdentity, CallName, Trace } from '../../../src/provider/calls.ts'
 import type { ContractCall, ProviderFixture } from './fixture.ts'
 import { identityOf, refundOf } from './payments.ts'
 

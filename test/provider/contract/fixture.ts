@@ -3,11 +3,8 @@
 import type { RequestListener } from 'node:http'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
-import type {
-  CallIdentity,
-  CallName,
-  PaymentProvider,
-} from '../../../src/provider/payment-provider.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import type { CallIdentity, CallName } from '../../../src/provider/calls.ts'
 
 /** A running stand-in of the provider. */
 export interface ContractStandIn {

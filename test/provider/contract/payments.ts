@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
-import type { CallIdentity, Trace } from '../../../src/provider/payment-provider.ts'
+import type { CallIdentity, Trace } from '../../../src/provider/calls.ts'
 
 /** A payment that no provider knows yet. */
 export function newPayment(

@@ -1,6 +1,7 @@
 // Calls of the Stripe adapter for tests: payments, identities, and an adapter for any server.
 import type { Payment } from '../../../src/domain/payments/payment.ts'
-import type { CallName, PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import type { CallName } from '../../../src/provider/calls.ts'
 import { createStripeProvider } from '../../../src/provider/stripe/stripe-provider.ts'
 import { authorize, capture, portCalls } from '../contract/calls.ts'
 import { newPayment } from '../contract/payments.ts'

@@ -1,7 +1,7 @@
 // Tests the adapter, with the official package, against the Stripe stand-in: every call, every
 // decline and every fault has one outcome, and repeating a call with its key never executes it
 // twice.
-import type { CallName } from '../../../src/provider/payment-provider.ts'
+import type { CallName } from '../../../src/provider/calls.ts'
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from '@jest/globals'
 import type { Unknown } from '../../../src/domain/operations/outcome.ts'

@@ -3,11 +3,8 @@
 // programs can observe.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { ErrorResult, Row, Value } from '../store/rows.ts'
-import type {
-  CallIdentity,
-  PaymentProvider,
-  ProviderCalls,
-} from '../../../src/provider/payment-provider.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import type { CallIdentity, ProviderCalls } from '../../../src/provider/calls.ts'
 import { operationIdOf, ownerOf, recordIdOf } from './ids.ts'
 
 export type ProviderCall =

@@ -1,6 +1,6 @@
 // Models the payment providers: what each executed for an operation, which idempotency keys it
 // remembers, and which calls are in flight. Their outcomes are those that the adapter derives from
-// Stripe's answers, see `src/provider/stripe/answers.ts`, `payment-traces.ts` and `refund-traces.ts`.
+// Stripe's answers, see `src/provider/stripe/calls/`.
 import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Standing } from '../../../src/domain/payments/standing.ts'
 import { isAtSecond } from '../programs/ids.ts'

@@ -4,8 +4,7 @@ import Stripe from 'stripe'
 import type { OnRepeat } from '../../payment-provider.ts'
 import { readPatiently } from '../../patience.ts'
 import { isObjectId } from '../../provider-text.ts'
-import { CallTimeoutError, withinTimeLimit } from '../../time-limit.ts'
-import { type Connection } from '../connection.ts'
+import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../../time-limit.ts'
 import { isJson, type Json } from '../../json.ts'
 
 /** The largest page that Stripe returns. */
@@ -26,14 +25,14 @@ export interface PageParameters {
  * @see https://docs.stripe.com/api/pagination
  */
 export async function* pagesOf(
-  connection: Connection,
+  limits: TimeLimits,
   list: (parameters: PageParameters) => Promise<unknown>,
   read: (page: () => Promise<unknown>) => Promise<unknown> = (page) => page(),
 ): AsyncGenerator<readonly Json[]> {
   let cursor: string | undefined
   for (;;) {
     const after = cursor === undefined ? {} : { starting_after: cursor }
-    const page = () => withinTimeLimit(connection, () => list({ limit: PAGE_SIZE, ...after }))
+    const page = () => withinTimeLimit(limits, () => list({ limit: PAGE_SIZE, ...after }))
     const answer = await read(page)
     const { objects, isLast } = readPage(answer)
     yield objects
@@ -49,11 +48,11 @@ export async function* pagesOf(
  * times, with growing delays.
  */
 export function patientPagesOf(
-  connection: Connection,
+  limits: TimeLimits,
   list: (parameters: PageParameters) => Promise<unknown>,
   onRepeat?: OnRepeat,
 ): AsyncGenerator<readonly Json[]> {
-  return pagesOf(connection, list, (page) => readPatiently(page, isPassing, onRepeat))
+  return pagesOf(limits, list, (page) => readPatiently(page, isPassing, onRepeat))
 }
 
 /** Whether an object of a list is one that is looked for. */

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Payment } from '../../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../../src/provider/payment-provider.ts'
 import type { Json } from '../../../../src/provider/json.ts'
-import { shareLists, type CreatedWithin } from '../../../../src/provider/stripe/traces.ts'
+import {
+  shareLists,
+  type CreatedWithin,
+} from '../../../../src/provider/stripe/lists/shared-lists.ts'
 import {
   payment as paying,
   startProvider,

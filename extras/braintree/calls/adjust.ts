@@ -1,0 +1,59 @@
+// Changes the held amount of a payment before it is captured.
+import type { Failure, Hold, Payment } from '../../../src/domain/payments/payment.ts'
+import { providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
+import { showAmount } from '../amounts.ts'
+import { type Confirm, declined, explainAnswer } from '../answers.ts'
+import { toOutcome } from '../connection.ts'
+import { holdOf } from '../standing.ts'
+import {
+  type BraintreeCall,
+  findChange,
+  FOUND_MISMATCH,
+  isUsedBy,
+  isWhole,
+  notExecuted,
+  refuseAmount,
+} from './call.ts'
+
+/** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/adjust-authorization/node */
+export const adjust: BraintreeCall<'adjust'> = {
+  async execute(connection, { payment, amountMinor }, { sendBeforeMs }) {
+    const id = providerPaymentIdOf(payment)
+    const amount = showAmount(amountMinor, payment.currency)
+    const asked = { call: 'transaction.adjustAuthorization', transaction_id: id, amount }
+    if (amount === undefined) return refuseAmount(asked)
+    return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
+      const answer = await connection.gateway.transaction.adjustAuthorization(id, amount)
+      return explainAnswer(answer, exchange, asked, confirm(payment, amountMinor))
+    })
+  },
+  /** It has happened if the new amount is held, and has not if the previous one is. */
+  async find(connection, { payment, amountMinor }) {
+    return await findChange(connection, payment, (transaction, standing, asked, answered) => {
+      const value = confirm(payment, amountMinor)(transaction)
+      if (value !== undefined) return { outcome: 'done', value, asked, answered }
+      if (standing?.status === 'held' && isWhole(payment, transaction)) {
+        return notExecuted('the amount is as it was', asked, answered)
+      }
+      if (standing?.status === 'canceled') {
+        const { reason } = standing
+        const refused = declined(PAYMENT_CANCELED, transaction, asked, answered)
+        return { ...refused, canceled: { reason } }
+      }
+      return unknown(asked, answered, FOUND_MISMATCH)
+    })
+  },
+}
+
+const PAYMENT_CANCELED: Failure = {
+  code: '915218',
+  declineCode: null,
+  message: 'The payment was canceled at the provider, and cannot be adjusted.',
+}
+
+function confirm(payment: Payment, amountMinor: number): Confirm<Hold> {
+  return (transaction) => {
+    const isHeld = transaction.status === 'authorized' && transaction.amountMinor === amountMinor
+    return isUsedBy(payment, transaction) && isHeld ? holdOf(transaction) : undefined
+  }
+}
