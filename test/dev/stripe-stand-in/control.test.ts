@@ -7,15 +7,6 @@ const T0_MS = 1_800_000_000_000
 
 const provider = ownProvider({ systemNow: () => T0_MS })
 
-test('advances the clock, which dates objects and log entries', async () => {
-  const moved = await provider.control('POST', '/clock', { advance_seconds: 90 })
-  const intent = await provider.stripe.paymentIntents.create(payment())
-
-  expect(moved).toEqual({ now: new Date(T0_MS + 90_000).toISOString() })
-  expect(intent.created).toBe(T0_MS / 1000 + 90)
-  expect(await provider.executed()).toMatchObject([{ at: '2027-01-15T08:01:30.000Z' }])
-})
-
 test.each([400, -400])('sets the clock %i s ahead, which dates answers, too', async (ahead) => {
   const moved = await provider.control('POST', '/clock', { ahead_seconds: ahead })
   const intent = await provider.stripe.paymentIntents.create(payment())
@@ -24,17 +15,6 @@ test.each([400, -400])('sets the clock %i s ahead, which dates answers, too', as
   expect(moved).toEqual({ now: expected.toISOString() })
   expect(intent.created).toBe(T0_MS / 1000 + ahead)
   expect(intent.lastResponse.headers['date']).toBe(expected.toUTCString())
-})
-
-test('adds a fault rule with its defaults, lists it and deletes it', async () => {
-  const added = await provider.control('POST', '/faults', { fault: 'delay' })
-  const listed = await provider.control('GET', '/faults')
-  await provider.control('DELETE', '/faults')
-
-  const rule = { match: {}, fault: 'delay', times: 1, delay_ms: 1000, matched: 0, struck: 0 }
-  expect(added).toEqual(rule)
-  expect(listed).toEqual({ data: [rule] })
-  expect(await provider.control('GET', '/faults')).toEqual({ data: [] })
 })
 
 test('reset deletes all data and settings', async () => {

@@ -1,29 +1,11 @@
 // Tests that objects belong to an account in one of its modes: https://docs.stripe.com/keys
 import { describe, expect, test } from '@jest/globals'
-import { accountOf } from '../../../../dev/stripe-stand-in/accounts/accounts.ts'
 import { createClient, payment } from '../running-provider.ts'
 import { providerOfFile } from '../../../support/own-provider.ts'
 
 const provider = providerOfFile()
 
 const clientOf = (apiKey: string) => createClient(Number(new URL(provider.url).port), { apiKey })
-
-test.each([
-  ['sk_test_mock', 'default test'],
-  ['rk_test_mock', 'default test'],
-  ['sk_live_mock', 'default live'],
-  ['sk_test_acctONE_1', 'ONE test'],
-  ['sk_live_acctONE_2', 'ONE live'],
-  ['rk_test_mock', 'default test'],
-])('%s is a key of the account %s', (secretKey, account) => {
-  expect(accountOf(secretKey)).toBe(account)
-})
-
-test('any other text is no secret key', () => {
-  for (const other of ['pk_test_mock', 'sk_mock', 'sk_test_', 'sk_prod_mock']) {
-    expect(accountOf(other)).toBeUndefined()
-  }
-})
 
 describe.each(['sk_test_acctother_1', 'sk_live_mock'])('for %s', (apiKey) => {
   const missing = { statusCode: 404, code: 'resource_missing' }

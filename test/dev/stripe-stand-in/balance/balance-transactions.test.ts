@@ -87,15 +87,6 @@ describe('a partial capture', () => {
       refunded: false,
     })
   })
-
-  test('leaves exactly the captured part to refund', async () => {
-    const { id: payment_intent } = await capturePart(400)
-    const refund = (amount: number) => provider.stripe.refunds.create({ payment_intent, amount })
-
-    await expect(refund(401)).rejects.toThrow('greater than unrefunded amount on charge (400 EUR)')
-    await expect(refund(400)).resolves.toMatchObject({ status: 'succeeded' })
-    await expect(refund(1)).rejects.toMatchObject({ code: 'charge_already_refunded' })
-  })
 })
 
 describe('the balance', () => {
@@ -121,28 +112,6 @@ describe('the balance', () => {
   })
 })
 
-test('an automatic capture moves money at creation, confirmation or authentication', async () => {
-  const { paymentIntents } = provider.stripe
-  await paymentIntents.create(payment({ amount: 100 }))
-  const later = await paymentIntents.create(payment({ amount: 200, confirm: false }))
-  await paymentIntents.confirm(later.id, { return_url: 'https://example.com/' })
-  const method = { payment_method: 'pm_card_threeDSecureRequired' }
-  const waiting = await paymentIntents.create(payment({ amount: 300, ...method }))
-  const route = `/payment_intents/${waiting.id}/authenticate`
-  await provider.control('POST', route, { outcome: 'succeed' })
-
-  expect((await movements()).map(({ amount }) => amount)).toEqual([300, 200, 100])
-})
-
-test('a held, canceled or declined payment moves nothing', async () => {
-  await hold()
-  await provider.stripe.paymentIntents.cancel((await hold()).id)
-  const declined = payment({ payment_method: 'pm_card_chargeDeclined' })
-  await expect(provider.stripe.paymentIntents.create(declined)).rejects.toThrow('declined')
-
-  expect(await movements()).toEqual([])
-})
-
 test('a refund subtracts its amount without a fee and names its movement', async () => {
   const paid = await provider.stripe.paymentIntents.create(payment())
   const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
@@ -157,20 +126,6 @@ test('a refund subtracts its amount without a fee and names its movement', async
     net: -300,
     source: refund.id,
   })
-})
-
-test('a replay of a capture or a refund moves nothing', async () => {
-  const { id } = await hold()
-  const capture = () =>
-    provider.stripe.paymentIntents.capture(id, {}, { idempotencyKey: 'capture-1' })
-  const refund = () =>
-    provider.stripe.refunds.create({ payment_intent: id }, { idempotencyKey: 'refund-1' })
-  await capture()
-  await capture()
-  await refund()
-  await refund()
-
-  expect((await movements()).map(({ amount }) => amount)).toEqual([-1000, 1000])
 })
 
 describe('a control route', () => {
@@ -204,17 +159,6 @@ describe('a control route', () => {
     })
 
     expect(await movements()).toMatchObject([{ ...movement, source: 're_1', status: 'available' }])
-  })
-
-  test.each([
-    {},
-    { type: 'x', amount: 1.5, currency: 'eur' },
-    { type: 'x', amount: 1, currency: 'EUR' },
-  ])('refuses %j', async (body) => {
-    await expect(provider.control('POST', '/balance_transactions', body)).rejects.toThrow(
-      'invalid_request_error',
-    )
-    expect(await movements()).toEqual([])
   })
 })
 

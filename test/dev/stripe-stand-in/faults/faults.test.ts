@@ -152,29 +152,6 @@ describe('a fault', () => {
     expect(await pay({ amount: 0 }, key)).toMatchObject({ type: 'StripeAPIError' })
     expect(await pay({}, key)).toMatchObject({ status: 'succeeded' })
   })
-
-  test('that hangs releases the connection when the rules are deleted', async () => {
-    await provider.addFault({ fault: 'hang_after' })
-    const hanging = pay({}, key)
-    await provider.waitForFault()
-
-    await provider.control('DELETE', '/faults')
-
-    // The client retries after the closed connection, and gets the replay.
-    expect(await hanging).toMatchObject({ status: 'succeeded' })
-    expect(await provider.executed()).toHaveLength(1)
-  })
-
-  test('that hangs does not prevent the stand-in from closing', async () => {
-    const other = await startProvider()
-    await other.addFault({ fault: 'hang_before', times: 100 })
-    const hanging = other.stripe.paymentIntents.create(payment()).catch((error: unknown) => error)
-    await other.waitForFault()
-
-    await other.close()
-
-    expect(await hanging).toMatchObject(connectionError)
-  })
 })
 
 test('slow_drip sends the body in pieces', async () => {

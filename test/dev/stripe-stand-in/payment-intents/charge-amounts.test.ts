@@ -30,23 +30,6 @@ test.each([
   expect(await provider.executed()).toEqual(before)
 })
 
-test('has no minimum in a currency without a documented one', async () => {
-  const paid = await provider.stripe.paymentIntents.create(payment({ currency: 'sar', amount: 1 }))
-
-  expect(paid.status).toBe('succeeded')
-})
-
-test('has no minimum for partial captures and refunds', async () => {
-  const { paymentIntents, refunds } = provider.stripe
-  const { id } = await paymentIntents.create(payment({ capture_method: 'manual' }))
-
-  const captured = await paymentIntents.capture(id, { amount_to_capture: 2 })
-  const refund = await refunds.create({ payment_intent: id, amount: 1 })
-
-  expect(captured.amount_received).toBe(2)
-  expect(refund.status).toBe('succeeded')
-})
-
 test.each([
   ['isk', 10_000, 10_050, /Currency ISK has become effectively zero-decimal/],
   ['ugx', 10_000, 10_050, /Currency UGX .* evenly divisible by 100/],

@@ -53,12 +53,6 @@ describe('capture_before', () => {
       },
     })
   })
-
-  test('is not there for a payment that was captured at once', async () => {
-    const intent = await hold({ capture_method: 'automatic' })
-
-    expect(captureBefore(intent)).toBeUndefined()
-  })
 })
 
 describe('a hold that is not captured', () => {
@@ -94,49 +88,5 @@ describe('a hold that is not captured', () => {
       { kind: 'payment_intent.create' },
       { kind: 'payment_intent.cancel', amount: 1000, idempotency_key: null },
     ])
-  })
-
-  test('can be neither captured nor canceled nor incremented then', async () => {
-    const { id } = await hold({
-      payment_method_options: { card: { request_incremental_authorization: 'if_available' } },
-    })
-    await advance(7 * DAY + 120)
-
-    const { paymentIntents } = provider.stripe
-    const refused = { statusCode: 400, code: 'payment_intent_unexpected_state' }
-    await expect(paymentIntents.capture(id)).rejects.toMatchObject(refused)
-    await expect(paymentIntents.cancel(id)).rejects.toMatchObject(refused)
-    await expect(paymentIntents.incrementAuthorization(id, { amount: 2000 })).rejects.toMatchObject(
-      refused,
-    )
-  })
-})
-
-describe('the control route', () => {
-  test.each(['automatic', 'expired'] as const)('expires a hold as %s', async (reason) => {
-    const { id } = await hold()
-
-    await provider.control('POST', `/payment_intents/${id}/expire`, { reason })
-
-    expect(await read(id)).toMatchObject({ status: 'canceled', cancellation_reason: reason })
-  })
-
-  test('expires only what is held', async () => {
-    const { id } = await hold({ capture_method: 'automatic' })
-
-    await expect(provider.control('POST', `/payment_intents/${id}/expire`)).rejects.toThrow(
-      'holds nothing',
-    )
-    await expect(provider.control('POST', '/payment_intents/pi_none/expire')).rejects.toThrow(
-      'No such',
-    )
-  })
-
-  test('moves the end of a hold', async () => {
-    const { id, created } = await hold()
-
-    await provider.control('POST', `/payment_intents/${id}/hold`, { ends_in_seconds: 10 * DAY })
-
-    expect(captureBefore(await read(id))).toBeGreaterThanOrEqual(created + 10 * DAY)
   })
 })

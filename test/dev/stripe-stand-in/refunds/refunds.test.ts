@@ -12,31 +12,6 @@ beforeEach(async () => {
 })
 
 describe('create', () => {
-  test('refunds the whole remaining amount by default', async () => {
-    const refund = await provider.stripe.refunds.create(
-      { payment_intent: paid.id, reason: 'requested_by_customer', metadata: { refund: '1' } },
-      { idempotencyKey: 'refund-1' },
-    )
-
-    expect(refund).toMatchObject({
-      object: 'refund',
-      id: expect.stringMatching(/^re_/),
-      amount: 1000,
-      currency: 'eur',
-      charge: paid.latest_charge,
-      payment_intent: paid.id,
-      reason: 'requested_by_customer',
-      status: 'succeeded',
-      metadata: { refund: '1' },
-    })
-    expect((await provider.executed())[1]).toMatchObject({
-      kind: 'refund.create',
-      id: refund.id,
-      amount: 1000,
-      idempotency_key: 'refund-1',
-    })
-  })
-
   test('refuses more than the remaining amount', async () => {
     await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 700 })
 
@@ -78,18 +53,6 @@ describe('create', () => {
   })
 })
 
-test('retrieves a refund by its id and lists it by its payment', async () => {
-  const other = await provider.stripe.paymentIntents.create(payment())
-  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 1 })
-  await provider.stripe.refunds.create({ payment_intent: other.id, amount: 2 })
-
-  const retrieved = await provider.stripe.refunds.retrieve(refund.id)
-  const listed = await provider.stripe.refunds.list({ payment_intent: paid.id })
-
-  expect(retrieved.id).toBe(refund.id)
-  expect(listed.data.map(({ id }) => id)).toEqual([refund.id])
-})
-
 describe('what becomes of a refund later', () => {
   const refundWith = async (payment_method: string) => {
     const intent = await provider.stripe.paymentIntents.create(payment({ payment_method }))
@@ -97,8 +60,6 @@ describe('what becomes of a refund later', () => {
   }
   const retrieve = (id: string) => provider.stripe.refunds.retrieve(id)
   const later = () => provider.control('POST', '/clock', { advance_seconds: 10 })
-  const settle = (id: string, body: object) =>
-    provider.control('POST', `/refunds/${id}/settle`, body)
   const movementsOf = async (source: string) =>
     (await provider.stripe.balanceTransactions.list({ source })).data.map(
       ({ id, type, amount }) => ({ id, type, amount }),
@@ -127,12 +88,5 @@ describe('what becomes of a refund later', () => {
       failure_reason: 'unknown',
       failure_balance_transaction: returned?.id,
     })
-  })
-
-  test('a refund that has ended cannot change any more', async () => {
-    const { id } = await refundWith('pm_card_visa')
-    await settle(id, { status: 'canceled' })
-
-    await expect(settle(id, { status: 'succeeded' })).rejects.toThrow('it is canceled')
   })
 })
