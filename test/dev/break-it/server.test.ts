@@ -82,23 +82,6 @@ test('answers before the process ends', async () => {
   expect(crashed).toEqual(['api'])
 })
 
-test('injects faults into the stand-in, and removes them', async () => {
-  const faults = async () => (await standIn.control<{ data: object[] }>('GET', '/faults')).data
-  expect(await ask('POST', '/faults', { fault: 'reset_after' })).toMatchObject({ status: 201 })
-  expect(await faults()).toMatchObject([{ fault: 'reset_after', times: 1 }])
-  await ask('POST', '/faults', { fault: 'refuse', match: { nth: 3 }, times: 2 })
-  expect((await ask('GET', '/faults')).json['data']).toEqual([
-    { fault: 'reset_after', match: {}, delay_ms: 1_000, left: 1 },
-    { fault: 'refuse', match: { nth: 3 }, delay_ms: 1_000, left: 2 },
-  ])
-  expect(await ask('DELETE', '/faults')).toMatchObject({ status: 200 })
-  expect(await faults()).toEqual([])
-  expect(await ask('POST', '/faults', { fault: 'earthquake' })).toMatchObject({
-    status: 400,
-    json: { detail: expect.stringContaining('reset_before') },
-  })
-})
-
 test('makes so many payments, each repeated with its key until it has a final answer', async () => {
   statuses = [503, 202, 409]
   const traffic = { payments_per_second: 50, seconds: 1 }
@@ -107,20 +90,6 @@ test('makes so many payments, each repeated with its key until it has a final an
   // Three of the requests are repetitions.
   await until(() => keys.length === 53)
   expect(new Set(keys).size).toBe(50)
-})
-
-test('makes one payment, and returns the answer to it, also a refusal', async () => {
-  statuses = [402]
-  const body = { key: 'tour-1', payment_method: 'pm_card_visa' }
-  const shown = { headers: { 'idempotent-replayed': 'true' }, body: '{ }' }
-
-  const declined = await ask('POST', '/pay', body)
-  const paid = await ask('POST', '/pay', { ...body, respond_async: true })
-
-  expect(declined).toEqual({ status: 200, json: { status: 402, ...shown } })
-  expect(paid).toEqual({ status: 200, json: { status: 201, ...shown } })
-  expect(keys).toEqual(['tour-1', 'tour-1'])
-  expect(preferred).toEqual(['wait=3', 'respond-async'])
 })
 
 test('answers in time when the API does not, or switches protocols without a word', async () => {

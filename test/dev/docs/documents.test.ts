@@ -84,15 +84,6 @@ test('--check names stale pages and sections and exits 1, and they can be writte
   expect(await listStale(folder, settings)).toEqual([])
 })
 
-test('an unknown section exits 1 and is named', async () => {
-  const { folder } = await folderWith(section('flavors'))
-
-  const { code, stderr } = await runDocs(folder, '--check')
-
-  expect(code).toBe(1)
-  expect(stderr).toMatch(/^docs\/more\/page\.md: there is no section `flavors`; there are .*\n$/)
-})
-
 test.each([
   ['flavours payment.create', 'there is no section `flavours payment.create`'],
   ['phase-table', 'there is no section `phase-table`'],

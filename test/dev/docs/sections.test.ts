@@ -30,16 +30,6 @@ test('writes the content of each section and keeps the rest of the page', () => 
   })
 })
 
-test.each([
-  ['a changed word', ['', 'content of 1', '']],
-  ['an added line', ['', 'content of one', 'more', '']],
-  ['no content', []],
-])('a section with %s is stale', (_, content) => {
-  const text = page(section('two', '', 'content of two', ''), section('one', ...content))
-
-  expect(fillSections(text, render).stale).toEqual(['one'])
-})
-
 test('markers inside a code block are an example', () => {
   const text = page('```md', section('unknown'), '```', section('one', '', 'content of one', ''))
 

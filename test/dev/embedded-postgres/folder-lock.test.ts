@@ -3,13 +3,6 @@ import { lockFolder } from '../../../dev/embedded-postgres/folder-lock.ts'
 import { startProcess } from '../../support/processes.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
-test('refuses a second lock of the same process', async () => {
-  const folder = await makeTemporaryFolder()
-  const unlock = await lockFolder(folder)
-  await expect(lockFolder(folder)).rejects.toThrow(`${folder} is in use`)
-  unlock()
-})
-
 test('releases the lock when its owner is killed', async () => {
   const folder = await makeTemporaryFolder()
   const owner = startProcess('test/dev/embedded-postgres/fixtures/hold-lock.ts', { args: [folder] })
