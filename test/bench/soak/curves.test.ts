@@ -70,23 +70,4 @@ describe('the curves of a soak', () => {
       'Dead rows: atomic_jobs.job',
     ])
   })
-
-  test('GROW when payments take more and more disk space', () => {
-    const bloating = samples.map((sample, index) => {
-      const events = { tableBytes: index * index * 10_000, indexBytes: 0, deadRows: 0 }
-      return { ...sample, tables: { ...sample.tables, events } }
-    })
-
-    expect(growing(bloating)).toEqual(['Growth for each payment: events'])
-  })
-
-  test('GROW when jobs and answers wait longer and longer', () => {
-    const slowing = samples.map((sample, index) => {
-      const pay = { p50: 5 + index, p99: 20 + index }
-      const latencyMs = { ...sample.latencyMs, pay }
-      return { ...sample, oldestJobSeconds: index, latencyMs }
-    })
-
-    expect(growing(slowing)).toEqual(['Latency, p50: pay', 'Oldest work: oldest waiting job'])
-  })
 })

@@ -27,29 +27,7 @@ function round(number: number, changed: Partial<Record<string, Partial<Row>>> = 
   return rows.map((row) => ({ ...row, round: number, ...changed[row.subject] }))
 }
 
-function valuesOf(rows: readonly Row[]) {
-  return Object.fromEntries(ratiosOf(rows).map(({ name, value }) => [name, value]))
-}
-
 describe('the ratios', () => {
-  test('have a lower bound when more is better, and an upper bound when less is better', () => {
-    const reached = Object.fromEntries(ratiosOf(round(1)).map((one) => [one.name, one.reached]))
-
-    expect(reached).toEqual({
-      accepts_vs_lean_intent: true,
-      completed_vs_lean_payment: false,
-      completed_vs_dbos: false,
-      cpu_vs_dbos: false,
-      replay_vs_select: false,
-      accepts_vs_unwalled: false,
-      pay_wait_vs_lean_sum: undefined,
-      accepts_at_64_vs_16: false,
-      accepts_vs_unkeyed: undefined,
-      hot_key_owner_vs_alone: undefined,
-      completed_vs_unwalled: false,
-    })
-  })
-
   test('are reached by a value equal to the bound', () => {
     const [accepts] = ratiosOf(round(1, { accept: { perSecond: 280 } }))
 
@@ -70,12 +48,6 @@ describe('the ratios', () => {
 
     const [accepts] = ratiosOf([...round(1), ...slow, ...round(3)])
     expect(accepts).toMatchObject({ value: 0.5, lowest: 0.5, highest: 0.5 })
-  })
-
-  test('use only the rounds that have both figures', () => {
-    const half = round(2).filter(({ subject }) => subject !== 'dbos')
-
-    expect(valuesOf([...round(1), ...half])).toMatchObject({ completed_vs_dbos: 2.5 })
   })
 
   test('leave out a round in which the other one had no answer', () => {

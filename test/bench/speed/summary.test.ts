@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { countNon2xx, countUnexpected, summarize } from '../../../bench/speed/summary.ts'
+import { countUnexpected, summarize } from '../../../bench/speed/summary.ts'
 import { rowOf } from './rows.ts'
 
 describe('the summary of the rounds', () => {
@@ -30,17 +30,5 @@ describe('the summary of the rounds', () => {
 
     expect(summarize(rows)).toMatchObject([{ unexpected: 2, non2xx: 1 }])
     expect(countUnexpected(rows)).toBe(2)
-  })
-
-  test('counts answers other than 2xx only for subjects that create payments', () => {
-    const rows = [
-      rowOf({ subject: 'accept', non2xx: 1 }),
-      rowOf({ subject: 'pay_wait', non2xx: 2 }),
-      rowOf({ subject: 'mixed', non2xx: 4 }),
-      rowOf({ subject: 'replay', non2xx: 8 }),
-      rowOf({ subject: 'dbos', non2xx: 16 }),
-    ]
-
-    expect(countNon2xx(rows)).toBe(7)
   })
 })
