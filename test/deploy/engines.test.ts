@@ -14,32 +14,12 @@ const manifest = JSON.parse(read('package.json')) as {
 const page = read('docs/operations.md')
 const [, section = ''] = /^## Without npm\n([^]*?)^## /m.exec(page) ?? []
 
-test.each([
-  ['24.16.0', true],
-  ['24.21.0', true],
-  ['26.10.0', true],
-  ['24.15.0', false],
-  ['26.0.0', false],
-  ['25.9.0', false],
-  ['22.23.3', false],
-])('Node %s: supported %s', (version, supported) => {
-  expect(isSupported(version)).toBe(supported)
-})
-
 test('the Node of the image and of the tests is supported', () => {
   const { node = '' } = manifest.devDependencies
 
   expect(isSupported(node)).toBe(true)
   expect(read('Dockerfile')).toContain(`FROM node:${node}-`)
   expect(section).toContain(node)
-})
-
-test('the lock file names the same versions', () => {
-  const lock = JSON.parse(read('package-lock.json')) as {
-    packages: Record<string, { engines?: { node: string } }>
-  }
-
-  expect(lock.packages['']?.engines).toEqual(manifest.engines)
 })
 
 test('the page names the lowest versions, and no others as supported', () => {

@@ -5,8 +5,8 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { createMetrics, definitions, PREFIX, type Definition } from '../../src/metrics/metrics.ts'
-import { parseExposition } from '../metrics/exposition.ts'
+import { definitions, PREFIX } from '../../src/metrics/metrics.ts'
+import { definitionOf, findUnexported, kindOf, labelsOf } from '../metrics/exported.ts'
 import { parseExpression } from '../metrics/promql.ts'
 
 const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
@@ -36,7 +36,6 @@ const dashboard = JSON.parse(read('grafana/dashboards/atomic-payments.json')) as
   uid: string
   panels: Panel[]
 }
-const families = await exportedFamilies()
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   // Grafana replaces this variable by a duration.
   targets.map(({ expr, legendFormat }) => ({
@@ -54,46 +53,8 @@ function yaml(name: string): unknown {
   return parse(read(name), { merge: true })
 }
 
-async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
-  const metrics = createMetrics()
-  metrics.exportGauges(() => Promise.resolve({}))
-  metrics.exportProcess()
-  return parseExposition(await metrics.scrape()).families
-}
-
 /** Then all workers report the same value. */
-function isReadFromStore(metric: string): boolean {
-  const own = definitions as Readonly<Record<string, Definition>>
-  return own[metric.slice(PREFIX.length)]?.kind === 'gauge'
-}
-
-const OF_EVERY_SERIES = ['job', 'instance']
-
-/** Returns the labels of an exported metric, or undefined. */
-function labelsOf(metric: string): readonly string[] | undefined {
-  if (metric === 'up') return OF_EVERY_SERIES
-  const part = /_(bucket|count|sum)$/.exec(metric)?.[0] ?? ''
-  const family = metric.slice(0, metric.length - part.length)
-  const isPart = part !== '' && families.get(family) === 'histogram'
-  const name = isPart ? family : metric
-  if (!families.has(name)) return undefined
-  const own = (definitions as Readonly<Record<string, Definition>>)[name.slice(PREFIX.length)]
-    ?.labels
-  return [...(own ?? []), ...OF_EVERY_SERIES, ...(part === '_bucket' ? ['le'] : [])]
-}
-
-/** Returns the metrics and labels of a query that are not exported. */
-function findUnexported(expr: string): string[] {
-  const { selectors, groupedBy } = parseExpression(expr)
-  const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
-  return [
-    ...selectors.filter(({ metric }) => labelsOf(metric) === undefined).map(({ metric }) => metric),
-    ...selectors.flatMap(({ metric, matchers }) =>
-      matchers.map(({ label }) => label).filter((label) => !labelsOf(metric)?.includes(label)),
-    ),
-    ...groupedBy.filter((label) => !known.includes(label)),
-  ]
-}
+const isReadFromStore = (metric: string) => definitionOf(metric)?.kind === 'gauge'
 
 describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, legendFormat }) => {
   test('selects only exported metrics by existing labels', () => {
@@ -110,16 +71,9 @@ describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, leg
     for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) expect(kept).toContain(label)
   })
 
-  test('has balanced brackets', () => {
-    for (const pair of ['()', '[]', '{}']) {
-      const [opened = '', closed = ''] = pair
-      expect(expr.split(opened)).toHaveLength(expr.split(closed).length)
-    }
-  })
-
   test('reads counters as rates, and gauges of the store as their maximum', () => {
     for (const { metric } of parseExpression(expr).selectors) {
-      const kind = families.get(metric) ?? families.get(metric.replace(/_(bucket|count|sum)$/, ''))
+      const kind = kindOf(metric)
       if (kind === 'counter' || kind === 'histogram') {
         expect(expr).toMatch(new RegExp(`(rate|increase)\\(${metric}(\\{[^}]*\\})?\\[`))
       } else if (isReadFromStore(metric)) {
@@ -129,37 +83,11 @@ describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, leg
   })
 })
 
-test.each([
-  [
-    'a metric',
-    'sum(rate(atomic_payments_reservation_total[5m]))',
-    'atomic_payments_reservation_total',
-  ],
-  ['a label', 'atomic_payments_operations{state="unknown"}', 'state'],
-  ['a label to group by', 'max by (what) (atomic_payments_operations)', 'what'],
-])('detects %s that is not exported', (_, expr, unexported) => {
-  expect(findUnexported(expr)).toEqual([unexported])
-})
-
 describe('the dashboard', () => {
   test('shows every metric', () => {
     const shown = queries.map(({ expr }) => expr).join('\n')
 
     for (const name of Object.keys(definitions)) expect(shown).toContain(PREFIX + name)
-  })
-
-  test('has titled panels with unique ids that do not overlap', () => {
-    const ids = dashboard.panels.map(({ id }) => id)
-
-    expect(new Set(ids).size).toBe(ids.length)
-    for (const a of dashboard.panels) {
-      expect(a.title).not.toBe('')
-      expect(a.gridPos.x + a.gridPos.w).toBeLessThanOrEqual(24)
-      const over = dashboard.panels
-        .filter((b) => b !== a && overlap(a, b))
-        .map(({ title }) => title)
-      expect([a.title, over]).toEqual([a.title, []])
-    }
   })
 
   test('uses the provisioned datasource', () => {
@@ -189,10 +117,6 @@ describe('the dashboard', () => {
     expect(readdirSync(join(DEPLOY, 'grafana/dashboards'))).toEqual(['atomic-payments.json'])
   })
 })
-
-function overlap({ gridPos: a }: Panel, { gridPos: b }: Panel): boolean {
-  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h
-}
 
 describe('Prometheus', () => {
   test('loads the alerts, which are mounted next to its configuration', () => {

@@ -128,12 +128,6 @@ describe.each(names)('%s', (name) => {
     expect(restrictions(name)).toContain('PrivateTmp=yes\n')
   })
 
-  test('is described, with its settings, and starts when the network is up', () => {
-    expect(page).toContain(`\`${name}\``)
-    expect(valueOf(name, 'After')).toMatch(/^network-online\.target\b/)
-    expect(valueOf(name, 'Wants')).toBe('network-online.target')
-  })
-
   testWithSystemd('systemd accepts it', async () => {
     expect(await verify(name, textOf(name))).toBe('')
   })
@@ -207,16 +201,6 @@ test('the instance is the port', () => {
   expect(api).toMatchObject({ PORT: 3_000, METRICS_PORT: 13_000 })
   expect(worker).toMatchObject({ METRICS_PORT: 3_000, WORKER_QUEUES: ['payments', 'maintenance'] })
   expect(webhooks).toMatchObject({ METRICS_PORT: 3_000, WORKER_QUEUES: ['webhooks'] })
-})
-
-test('the page names only existing units', () => {
-  const named = [...page.matchAll(/atomic-payments-[a-z-]+(?:@|\.service|(?=[\s`]))/g)].map(
-    ([unit]) => unit,
-  )
-
-  expect(named.length).toBeGreaterThan(10)
-  for (const unit of named)
-    expect(names.some((name) => name.startsWith(unit.replace('.service', '')))).toBe(true)
 })
 
 testWithSystemd('systemd would notice a misspelt setting, and a missing program', async () => {

@@ -2,14 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { queueGroups } from '../../src/config.ts'
-import { storeErrorKinds } from '../../src/db/connection/store-errors.ts'
-import { operationStatuses } from '../../src/domain/operations/operation.ts'
-import { refusals, reservationResults, storeCircuits } from '../../src/http/observer.ts'
-import { createMetrics, definitions, PREFIX, type Definition } from '../../src/metrics/metrics.ts'
-import { maintenanceTasks } from '../../workers/maintenance.ts'
-import { parseExposition } from './exposition.ts'
-import { parseExpression, type Selector } from './promql.ts'
+import { definitions, PREFIX } from '../../src/metrics/metrics.ts'
+import { findUnexported, JOBS, labelsOf, ownFamilies } from './exported.ts'
+import { parseExpression } from './promql.ts'
 
 interface Rule {
   readonly alert: string
@@ -22,78 +17,13 @@ interface Rule {
 const alerts = parse(read('alerts.yml')) as { groups: { name: string; rules: Rule[] }[] }
 const rules = alerts.groups.flatMap((group) => group.rules)
 const readme = read('README.md')
-const exported = await exportedFamilies()
-
-/** Metrics that Prometheus adds to a scrape: https://prometheus.io/docs/concepts/jobs_instances/ */
-const OF_PROMETHEUS: Readonly<Record<string, readonly string[]>> = { up: ['job', 'instance'] }
-const JOBS = ['atomic-payments-api', 'atomic-payments-worker']
-
-/** The possible values of labels with a fixed set of values. */
-const values: Readonly<Record<string, readonly string[]>> = {
-  'reservations_total.result': reservationResults,
-  'refusals_total.reason': refusals,
-  'store_errors_total.kind': storeErrorKinds,
-  'circuit_open.circuit': [...storeCircuits, 'provider', 'redis'],
-  'operations.status': operationStatuses.filter((status) =>
-    ['pending', 'processing', 'unknown'].includes(status),
-  ),
-  'http_request_duration_seconds.status': ['2xx', '3xx', '4xx', '5xx'],
-  'maintenance_total.task': maintenanceTasks.map(({ name }) => name),
-  'maintenance_duration_seconds.task': maintenanceTasks.map(({ name }) => name),
-  'maintenance_failures_total.task': maintenanceTasks.map(({ name }) => name),
-  'worker_queues.group': queueGroups,
-  'up.job': JOBS,
-}
 
 function read(name: string): string {
   return readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8')
 }
 
-async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
-  const metrics = createMetrics()
-  metrics.exportGauges(() => Promise.resolve({}))
-  return parseExposition(await metrics.scrape()).families
-}
-
-/** Returns the family of a series. A histogram has three series. */
-function familyOf(metric: string): string {
-  const family = metric.replace(/_(bucket|count|sum)$/, '')
-  return exported.get(family) === 'histogram' ? family : metric
-}
-
-function labelsOf(metric: string): readonly string[] | undefined {
-  const family = familyOf(metric)
-  if (metric in OF_PROMETHEUS) return OF_PROMETHEUS[metric]
-  if (!exported.has(family)) return undefined
-  const name = family.slice(PREFIX.length)
-  return (definitions as Readonly<Record<string, Definition>>)[name]?.labels
-}
-
-/** Returns the parts of a selector that are never exported. */
-function findUnexported({ metric, matchers }: Selector): string[] {
-  const labels = labelsOf(metric)
-  if (labels === undefined) return [metric]
-  const family = familyOf(metric).replace(PREFIX, '')
-  return matchers.flatMap(({ label, operator, value }) => {
-    if (!labels.includes(label)) return [`${metric}{${label}}`]
-    const possible = values[`${family}.${label}`]
-    if (possible === undefined) return []
-    // Each alternative must be possible, also those in parentheses.
-    const texts = operator.includes('~') ? alternatives(value) : [value]
-    return texts
-      .filter((text) => !possible.includes(text))
-      .map((text) => `${metric}{${label}="${text}"}`)
-  })
-}
-
-function alternatives(pattern: string): string[] {
-  const [, before = '', inside, after = ''] = /^(.*)\((.*)\)(.*)$/.exec(pattern) ?? []
-  if (inside === undefined) return pattern.split('|')
-  return inside.split('|').map((text) => before + text + after)
-}
-
 describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) => {
-  const { selectors, groupedBy } = parseExpression(expr)
+  const { selectors } = parseExpression(expr)
 
   test('has a name, a delay, a severity, a summary and a description', () => {
     expect(alert).toMatch(/^AtomicPayments[A-Za-z]+$/)
@@ -106,16 +36,16 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) =
 
   test('selects only exported metrics, labels and values', () => {
     expect(selectors.length).toBeGreaterThan(0)
-    expect(selectors.flatMap(findUnexported)).toEqual([])
+    expect(findUnexported(expr)).toEqual([])
   })
 
-  test('groups by and mentions only existing labels', () => {
+  test('mentions only existing labels', () => {
     const mentioned = Object.values(annotations).flatMap((text) =>
       [...text.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label),
     )
     const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
 
-    for (const label of [...groupedBy, ...mentioned]) expect(known).toContain(label)
+    for (const label of mentioned) expect(known).toContain(label)
   })
 })
 
@@ -158,13 +88,14 @@ test.each([
     'atomic_payments_operations{status="lost"} > 1',
     'atomic_payments_operations{status="lost"}',
   ],
+  ['a label to group by', 'max by (what) (atomic_payments_operations)', 'what'],
   [
     'one of two values',
     'absent(up{job=~"atomic-payments-(api|x)"})',
     'up{job="atomic-payments-x"}',
   ],
 ])('detects %s that is not exported', (_, expr, unexported) => {
-  expect(parseExpression(expr).selectors.flatMap(findUnexported)).toEqual([unexported])
+  expect(findUnexported(expr)).toEqual([unexported])
 })
 
 describe('deploy/README.md', () => {
@@ -179,11 +110,11 @@ describe('deploy/README.md', () => {
     expect(documented).toEqual(
       Object.entries(definitions).map(([name, { labels }]) => [
         PREFIX + name,
-        exported.get(PREFIX + name),
+        ownFamilies.get(PREFIX + name),
         labels,
       ]),
     )
-    expect(new Set(documented.map(([name]) => name))).toEqual(new Set(exported.keys()))
+    expect(new Set(documented.map(([name]) => name))).toEqual(new Set(ownFamilies.keys()))
   })
 
   test('uses the job names of the alerts', () => {
@@ -192,7 +123,7 @@ describe('deploy/README.md', () => {
 })
 
 test('names end in _total for counters and in _seconds for histograms', () => {
-  for (const [name, kind] of exported) {
+  for (const [name, kind] of ownFamilies) {
     expect(name).toMatch(/^atomic_payments_[a-z_]+$/)
     expect(name.endsWith('_total')).toBe(kind === 'counter')
     if (kind === 'histogram') expect(name).toMatch(/_seconds$/)

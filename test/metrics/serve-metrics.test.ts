@@ -112,25 +112,4 @@ describe('the port', () => {
     expect(logged).toContain(`port ${occupied} is in use; metrics use a free port`)
     expect((await fetch(url)).status).toBe(200)
   })
-
-  test('is the one that is set', async () => {
-    const wanted = await freePort()
-
-    const { url } = await serve({ METRICS_PORT: wanted })
-
-    expect(url.port).toBe(String(wanted))
-  })
-
-  test('is rejected with the name of the setting when it is set and in use', async () => {
-    const occupied = await occupyPort()
-
-    const message = `port ${occupied} is in use; set METRICS_PORT to another port`
-    await expect(serve({ METRICS_PORT: occupied })).rejects.toThrow(message)
-  })
-
-  test('is a free one when it is set to 0', async () => {
-    const { url } = await serve({ METRICS_PORT: 0 })
-
-    expect(Number(url.port)).toBeGreaterThan(0)
-  })
 })
