@@ -27,18 +27,6 @@ const ran = () => batches.map(({ requests }) => requests.join(''))
 /** A turn of the event loop. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-test('a lone request starts at once', async () => {
-  const request = createBatches(run, { limits: LIMITS })
-
-  const result = request('a')
-  await turn()
-  batches[0]?.end()
-
-  expect(await result).toBe('A')
-  await turn()
-  expect(jest.getTimerCount()).toBe(0)
-})
-
 test('the requests of one turn, and those that arrive while a batch is under way, share one', async () => {
   const request = createBatches(run, { limits: LIMITS })
 
@@ -223,17 +211,6 @@ describe('with siblings', () => {
     batches[1]?.end()
 
     expect(await Promise.all([...first, next])).toEqual(['A', 'B', 'C'])
-  })
-
-  test('a full batch does not wait', async () => {
-    const request = among(6, 2)
-
-    const all = [request('a'), request('b')]
-    await turn()
-    expect(ran()).toEqual(['ab'])
-    batches[0]?.end()
-
-    expect(await Promise.all(all)).toEqual(['A', 'B'])
   })
 
   test('a batch does not wait for fewer than four', async () => {

@@ -7,7 +7,6 @@ import {
   batchReservations,
   DuplicateReferenceError,
   IntentRefusedError,
-  reserveEach,
 } from '../../../src/db/idempotency/intents.ts'
 import { noResource, type Intent } from '../../../src/db/idempotency/intent.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
@@ -53,23 +52,6 @@ function reserveTogether(intents: readonly Intent[]) {
   const reserveOne = batchReservations()
   return Promise.allSettled(intents.map((intent) => reserveOne(sql, intent, insertPayments)))
 }
-
-test('one transaction reserves several payments, each with its own rows', async () => {
-  const intents = [
-    paymentOf(tenantId, { traceparent: '00-1-1-01' }),
-    paymentOf(tenantId),
-    paymentOf(tenantId, { key: 'a "quoted", {key}' }),
-  ]
-
-  const outcomes = await reserveEach(store.sql, intents, insertPayments)
-
-  expect(outcomes).toEqual(
-    intents.map(({ id, key, fingerprint, paymentId }) => ({
-      key: expect.objectContaining({ id, key, fingerprint, paymentId, tenantId }),
-      resource: expect.objectContaining({ id: paymentId, amount_minor: 1999 }),
-    })),
-  )
-})
 
 test('requests of one tenant share a statement, and tenants do not', async () => {
   const intents = [paymentOf(tenantId), paymentOf(otherId), paymentOf(tenantId)]
@@ -160,20 +142,6 @@ describe('one member', () => {
     const results = await reserveTogether(intents)
 
     expect(results).toMatchObject(intents.map(({ id }) => ({ value: { key: { id } } })))
-  })
-
-  test('of two with the same key wins, and the other one gets its row', async () => {
-    const intents = [
-      paymentOf(tenantId, { key: 'order-1' }),
-      paymentOf(tenantId, { key: 'order-1' }),
-    ]
-
-    const results = await reserveTogether(intents)
-
-    const ids = results.map((result) => result.status === 'fulfilled' && result.value.key.id)
-    expect(new Set(ids).size).toBe(1)
-    expect(intents.map(({ id }) => id)).toContain(ids[0])
-    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(1)
   })
 
   test('with the customer of another tenant is refused, and the others are reserved', async () => {

@@ -3,11 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import {
-  findIdempotencyKey,
-  findIdle,
-  reopenIfFailed,
-} from '../../../src/db/idempotency/idempotency-keys.ts'
+import { findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
@@ -45,22 +41,6 @@ afterAll(async () => {
 })
 
 describe('reserving', () => {
-  test('writes the key, the payment, the start of its timeline and one job', async () => {
-    const tenantId = await makeTenant(store)
-    const reservation = reservationOf(tenantId)
-
-    const key = await reserve(store.sql, reservation)
-
-    const { id, key: name, fingerprint, operation, paymentId } = reservation
-    expect(key).toMatchObject({ tenantId, id, key: name, fingerprint, operation, paymentId })
-    expect(key).toMatchObject({ status: 'pending', recoveryPoint: 'started', attempts: 0 })
-    expect(key.response).toBeNull()
-    expect(await findIdempotencyKey(store.sql, tenantId, name)).toEqual(key)
-    expect(await countRows(store.sql, 'payments', tenantId)).toBe(1)
-    expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(1)
-    expect(await countJobs(store.sql, id)).toBe(1)
-  })
-
   test('lets one of 20 concurrent reservations win, and all return its id', async () => {
     const tenantId = await makeTenant(store)
     const rivals = Array.from({ length: RIVALS }, () => reservationOf(tenantId, { key: 'order-1' }))
@@ -193,9 +173,5 @@ describe('finding idle operations', () => {
 
     const ids = keys.map(({ id }) => id)
     expect(ids.toSorted()).toEqual(idle.map(({ id }) => id).toSorted())
-  })
-
-  test('returns nothing for an empty list', async () => {
-    expect(await findIdle(store.sql, [])).toEqual([])
   })
 })

@@ -88,16 +88,6 @@ test('fetches only first jobs of other tenants when only reserved places are fre
   expect(await fetchLanes({ ...reserved, busyTenants: ['a', 'b'] })).toEqual([])
 })
 
-test('finds a tenant behind many that have no place left', async () => {
-  const hanging = Array.from({ length: 12 }, (_, i) => `a${String(i).padStart(2, '0')}`)
-  const webhooks = { queue: WEBHOOKS_QUEUE, endpoint: '/x' } as const
-  for (const tenant of hanging) await queue(tenant, { ...webhooks, count: 5 })
-  await queue('b', webhooks)
-  const fullLanes = hanging.map((tenant) => `${tenant}/x`)
-
-  expect(await fetchLanes({ fullLanes }, WEBHOOKS_QUEUE)).toEqual(['b/x'])
-})
-
 test('lets endpoints take turns, and skips those without a place', async () => {
   const webhooks = { queue: WEBHOOKS_QUEUE } as const
   await queue('a', { ...webhooks, endpoint: '/1', count: 50, startsIn: -600 })
