@@ -172,20 +172,6 @@ describe('a waiting request is released', () => {
     await expect(left).resolves.toBeUndefined()
     expect(await isWaiting(staying)).toBe(true)
   })
-
-  test('when its time is up', async () => {
-    await expect(watch.wait(unknownOperation(), 10, NEVER)).resolves.toBeUndefined()
-  })
-
-  test('when the watch stops', async () => {
-    const waiting = [unknownOperation(), unknownOperation()].map((ref) =>
-      watch.wait(ref, LONG_MS, NEVER),
-    )
-
-    watch.stop()
-
-    await expect(Promise.all(waiting)).resolves.toHaveLength(2)
-  })
 })
 
 describe('a request does not wait at all', () => {
@@ -195,12 +181,6 @@ describe('a request does not wait at all', () => {
     ['a client that is gone', LONG_MS, AbortSignal.abort()],
   ])('with %s', async (_, timeoutMs, signal) => {
     await expect(watch.wait(unknownOperation(), timeoutMs, signal)).resolves.toBeUndefined()
-  })
-
-  test('after the watch was stopped', async () => {
-    watch.stop()
-
-    await expect(watch.wait(unknownOperation(), LONG_MS, NEVER)).resolves.toBeUndefined()
   })
 })
 
@@ -215,20 +195,6 @@ describe('a request continues to wait', () => {
     lookUp()
 
     await other
-    expect(await isWaiting(waiting)).toBe(true)
-  })
-
-  test('while other operations are announced', async () => {
-    const ref = unknownOperation()
-    const marker = unknownOperation()
-    const waiting = watch.wait(ref, LONG_MS, NEVER)
-    const markerRelease = watch.wait(marker, LONG_MS, NEVER)
-
-    await notify('')
-    await notify(`${randomUUID()},${randomUUID()}`)
-    await announce(marker)
-
-    await markerRelease
     expect(await isWaiting(waiting)).toBe(true)
   })
 })
@@ -277,14 +243,4 @@ describe('looking up', () => {
       expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
     },
   )
-
-  test('stops looking up an operation after its request timed out', async () => {
-    await watch.wait(unknownOperation(), 1, NEVER)
-    lookUps = 0
-
-    lookUp(10)
-
-    expect(lookUps).toBe(0)
-    expect(getEventListeners(NEVER, 'abort')).toEqual([])
-  })
 })

@@ -4,7 +4,6 @@ import type { Request } from 'express'
 import { StoreTimeoutError } from '../../../src/db/connection/store-errors.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
-import type { Answer } from '../../../src/http/responses/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import {
   observeReservations,
@@ -27,19 +26,7 @@ async function observedResults(endpoint: KeyedEndpoint): Promise<string[]> {
   return results
 }
 
-const answer: Answer = { status: 201, body: '' }
-
 describe('the observer of a keyed request receives', () => {
-  test('created for an answer', async () => {
-    expect(await observedResults(() => Promise.resolve(answer))).toEqual(['created'])
-  })
-
-  test('replayed for an answer with the header of a replay', async () => {
-    const replayed = { ...answer, headers: { 'idempotent-replayed': 'true' } }
-
-    expect(await observedResults(() => Promise.resolve(replayed))).toEqual(['replayed'])
-  })
-
   test.each([
     ['idempotency-key-reused', 'misuse'],
     ['operation-in-progress', 'in_progress'],
@@ -63,11 +50,5 @@ describe('the observer of a keyed request receives', () => {
     }
 
     expect(await observedResults(failing)).toEqual(['retry'])
-  })
-
-  test('nothing for an invalid request', async () => {
-    expect(await observedResults(() => Promise.reject(new ProblemError('invalid-field')))).toEqual(
-      [],
-    )
   })
 })

@@ -270,87 +270,82 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       expect(first.lastResponse.idempotencyKey).toBe(flavor === 'stripe' ? key : undefined)
     })
 
-    test('throws StripeCardError with the decline code for a declined card', async () => {
-      const error = await thrownBy(payBy(declinedCard))
-
-      expect(error).toMatchObject({
-        type: 'StripeCardError',
-        statusCode: 402,
-        code: 'card_declined',
-        decline_code: 'generic_decline',
-      })
-    })
-
-    test('throws for an invalid field, as with Stripe in the flavor stripe', async () => {
-      const error = await thrownBy(payBy({ ...visa, amount: -1 }))
-
-      expect(error).toMatchObject({
-        type: flavor === 'stripe' ? 'StripeInvalidRequestError' : 'StripeAPIError',
-        rawType: 'invalid_request_error',
-        param: 'amount',
-      })
-    })
-
-    test("throws for a small amount with Stripe's code", async () => {
-      const error = await thrownBy(payBy({ ...visa, amount: 49 }))
-
-      expect(error).toMatchObject({
-        type: flavor === 'stripe' ? 'StripeInvalidRequestError' : 'StripeAPIError',
-        rawType: 'invalid_request_error',
-        code: 'amount_too_small',
-        param: 'amount',
-      })
-    })
-
-    test('throws for a reused idempotency key, StripeIdempotencyError in the flavor stripe', async () => {
+    const asStripe = (type: string) => (flavor === 'stripe' ? type : 'StripeAPIError')
+    const reused = async () => {
       const key = randomUUID()
       await payBy(visa, key)
-      const error = await thrownBy(payBy({ ...visa, amount: 2000 }, key))
-
-      expect(error).toMatchObject({
-        type: flavor === 'stripe' ? 'StripeIdempotencyError' : 'StripeAPIError',
-        rawType: 'idempotency_error',
-      })
-    })
-
-    test('throws StripeAuthenticationError for an invalid API key', async () => {
+      return await payBy({ ...visa, amount: 2000 }, key)
+    }
+    const byStranger = () => {
       const stranger = stripeClientOf(service.apiUrl, { ...tenant, apiKey: 'sk_test_none' })
-      const error = await thrownBy(payBy(visa, randomUUID(), stranger))
-
-      expect(error).toMatchObject({ type: 'StripeAuthenticationError', statusCode: 401 })
-    })
-
-    test('throws StripeInvalidRequestError for an unknown payment', async () => {
-      const error = await thrownBy(stripe.rawRequest('GET', '/v1/payments/none'))
-
-      expect(error).toMatchObject({ type: 'StripeInvalidRequestError', code: 'resource_missing' })
-    })
-
-    test('throws StripeRateLimitError for too many requests', async () => {
-      const limited = await startLimitedApiOn(service.databaseUrl, {
-        RATE_LIMIT_READS: '1',
-        RATE_LIMIT_WINDOW_SECONDS: '3600',
-      })
-
+      return payBy(visa, randomUUID(), stranger)
+    }
+    const whileUnavailable = async () => {
+      const amex = { payment_method: 'pm_card_amex' }
+      await service.provider.addFault({ match: amex, fault: 'rate_limited', times: 10 })
+      try {
+        return await payBy({ ...visa, ...amex })
+      } finally {
+        await service.provider.control('DELETE', '/faults')
+      }
+    }
+    const tooOften = async () => {
+      const settings = { RATE_LIMIT_READS: '1', RATE_LIMIT_WINDOW_SECONDS: '3600' }
+      const limited = await startLimitedApiOn(service.databaseUrl, settings)
       const client = stripeClientOf(limited.url, tenant)
       const list = () => client.rawRequest('GET', '/v1/payments')
       // Three requests, in case a window ends between them.
-      const errors = await Promise.all([list(), list(), list()].map(thrownByIfAny))
+      try {
+        return await Promise.all([list(), list(), list()])
+      } finally {
+        await limited.stop()
+      }
+    }
 
-      await limited.stop()
-      expect(errors.filter((error) => error !== undefined)[0]).toMatchObject({
-        type: 'StripeRateLimitError',
-        code: 'rate_limit',
-      })
-    })
-
-    test('throws StripeAPIError when the provider is unavailable', async () => {
-      const amex = { payment_method: 'pm_card_amex' }
-      await service.provider.addFault({ match: amex, fault: 'rate_limited', times: 10 })
-      const error = await thrownBy(payBy({ ...visa, ...amex }))
-      await service.provider.control('DELETE', '/faults')
-
-      expect(error).toMatchObject({ type: 'StripeAPIError', statusCode: 503 })
+    test.each<[string, () => Promise<unknown>, object]>([
+      [
+        'a declined card',
+        () => payBy(declinedCard),
+        {
+          type: 'StripeCardError',
+          statusCode: 402,
+          code: 'card_declined',
+          decline_code: 'generic_decline',
+        },
+      ],
+      [
+        'an invalid field',
+        () => payBy({ ...visa, amount: -1 }),
+        {
+          type: asStripe('StripeInvalidRequestError'),
+          rawType: 'invalid_request_error',
+          param: 'amount',
+        },
+      ],
+      [
+        'a small amount',
+        () => payBy({ ...visa, amount: 49 }),
+        {
+          type: asStripe('StripeInvalidRequestError'),
+          code: 'amount_too_small',
+          param: 'amount',
+        },
+      ],
+      [
+        'a reused idempotency key',
+        reused,
+        { type: asStripe('StripeIdempotencyError'), rawType: 'idempotency_error' },
+      ],
+      ['an invalid API key', byStranger, { type: 'StripeAuthenticationError', statusCode: 401 }],
+      [
+        'an unknown payment',
+        () => stripe.rawRequest('GET', '/v1/payments/none'),
+        { type: 'StripeInvalidRequestError', code: 'resource_missing' },
+      ],
+      ['too many requests', tooOften, { type: 'StripeRateLimitError', code: 'rate_limit' }],
+      ['an unavailable provider', whileUnavailable, { type: 'StripeAPIError', statusCode: 503 }],
+    ])('throws for %s', async (_, call, error) => {
+      expect(await thrownBy(call())).toMatchObject(error)
     })
 
     test('retries while the first request is in progress, and gets its result', async () => {
@@ -395,10 +390,3 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
   })
 })
-
-function thrownByIfAny(call: Promise<unknown>): Promise<Stripe.errors.StripeError | undefined> {
-  return call.then(
-    () => undefined,
-    (error: Stripe.errors.StripeError) => error,
-  )
-}
