@@ -103,34 +103,6 @@ describe.each(documents)('$file', ({ file, text, document }) => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(150_000)
   })
 
-  test('has names of at most 40 characters', () => {
-    const ids = [document.paths, document.webhooks ?? {}]
-      .flatMap((items) => Object.values(items))
-      .flatMap((item) => Object.values(item))
-      .map(({ operationId }) => operationId)
-    const names = [...ids, ...Object.values(document.components).flatMap(Object.keys)]
-
-    expect(names.length).toBeGreaterThan(100)
-    expect(names.filter((name) => !/^[A-Za-z][\w-]{1,39}$/.test(name))).toEqual([])
-    expect(new Set(ids).size).toBe(ids.length)
-  })
-
-  test('describes each parameter beside its schema, not in it', () => {
-    const parameters = [
-      ...Object.values(document.components['parameters'] ?? {}),
-      ...Object.values({ ...document.paths, ...document.webhooks })
-        .flatMap((item) => Object.values(item))
-        .flatMap(({ parameters: own = [] }) => own)
-        .filter(({ $ref }) => $ref === undefined),
-    ]
-
-    expect(parameters.length).toBeGreaterThan(10)
-    for (const { name, description, schema } of parameters) {
-      expect({ name, description }).toEqual({ name, description: expect.stringMatching(/\w \w/) })
-      expect(schema).not.toHaveProperty('description')
-    }
-  })
-
   test('has no lists of examples, and no component that nothing refers to', () => {
     expect(text).not.toMatch(/\bexamples: *(\[|\n *-)/)
     const names = Object.entries(document.components).flatMap(([kind, named]) =>
@@ -241,19 +213,6 @@ function shownAt(place: string, document: OpenapiDocument, content: Json = {}): 
 }
 
 describe('examples', () => {
-  test('have a UUID as their idempotency key, because a key must name no person', () => {
-    const texts = [both, readText('docs/api.md'), readText('docs/operations.md')]
-    const keys = texts.flatMap((text) =>
-      [...text.matchAll(/idempotency[-_]key"?: "?(?<key>[\w-]*\d[\w-]*)/gi)].map(
-        ({ groups }) => groups?.['key'] ?? '',
-      ),
-    )
-
-    const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
-    expect(keys.filter((key) => !UUID.test(key))).toEqual([])
-    expect(keys.length).toBeGreaterThan(3)
-  })
-
   const bodies = operations.map(({ place, document, operation, name }) => {
     const answers = Object.entries(operation.responses).flatMap(([status, response]) => {
       const shared = String(response['$ref']).split('/').at(-1) ?? ''
@@ -301,21 +260,6 @@ describe('examples', () => {
     for (const { status, value } of answers.filter((answer) => answer.status === '202')) {
       const isOver = ['succeeded', 'declined', 'canceled'].includes(String(value['status']))
       expect([status, value['status'], isOver]).toEqual([status, value['status'], false])
-    }
-  })
-
-  test('of a payment agree with themselves', () => {
-    const payments = bodies
-      .flatMap(({ answers }) => answers)
-      .map(({ value }) => value)
-      .filter(({ object }) => object === 'payment')
-
-    expect(payments.length).toBeGreaterThan(6)
-    for (const payment of payments) {
-      const { amount, amount_captured: captured, amount_refunded: refunded, status } = payment
-      expect(refunded).toBe(0)
-      expect(Number(captured)).toBeLessThanOrEqual(Number(amount))
-      expect(Number(captured) > 0).toBe(status === 'succeeded')
     }
   })
 })

@@ -11,7 +11,6 @@ import {
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
-  WEBHOOKS_QUEUE,
 } from '../../src/db/queue/jobs.ts'
 import { laneOf, type FetchedJob } from '../../src/db/queue/turns.ts'
 import { startSharedWorkers, type SharedQueueWorker } from '../../workers/shared-queues.ts'
@@ -103,19 +102,6 @@ test('a worker without notifications polls', async () => {
   await until(() => running.size === 1)
 })
 
-test('a tenant alone has all places but those for others, who get one each', async () => {
-  await add({ tenantId: 'a' }, 20)
-  start({ pollSeconds: 0.05 })
-  await until(() => running.size === 8)
-
-  await add({ tenantId: 'b' }, 20)
-  await until(() => running.size === 9)
-  await add({ tenantId: 'c' }, 20)
-  await until(() => running.size === 10)
-
-  expect(inProgress().slice(7)).toEqual(['a', 'b', 'c'])
-})
-
 test('the end of a job gives its place to the next one at once', async () => {
   await add({ tenantId: 'a' }, 9)
   start()
@@ -125,20 +111,6 @@ test('the end of a job gives its place to the next one at once', async () => {
 
   await until(() => inProgress().length === 1)
   await until(async () => (await statesOf(OPERATIONS_QUEUE)).join().startsWith('active,completed'))
-})
-
-test('an endpoint has no more than its places, and leaves the others', async () => {
-  await add({ tenantId: 'a', endpointId: '/hangs' }, 20, WEBHOOKS_QUEUE)
-  await add({ tenantId: 'a', endpointId: '/is-fine' }, 1, WEBHOOKS_QUEUE)
-  start({ queue: WEBHOOKS_QUEUE, perReceiver: 2 })
-
-  await until(() => running.size === 3)
-  expect(inProgress()).toEqual(['a/hangs', 'a/hangs', 'a/is-fine'])
-  const [first] = running.values()
-  first?.({ status: 'completed' })
-  await until(async () => (await statesOf(WEBHOOKS_QUEUE)).includes('completed'))
-
-  expect(inProgress()).toEqual(['a/hangs', 'a/hangs', 'a/is-fine'])
 })
 
 test('a job is a dead letter at once when its handler says so', async () => {

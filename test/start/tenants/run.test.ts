@@ -206,14 +206,10 @@ describe('limits', () => {
   })
 
   test.each([
-    ['--writes', '-1', 1_000_000],
     ['--writes', '1000001', 1_000_000],
-    ['--reads', '1.5', 1_000_000],
     ['--reads', '', 1_000_000],
     ['--active-keys', 'none', 1_000_000],
-    ['--active-keys', '1e3', 1_000_000],
     ['--stored-keys', '10000001', 10_000_000],
-    ['--stored-keys', 'Default', 10_000_000],
     ['--key-length', '65', 64],
   ])('refuse %s %s', async (option, value, max) => {
     const { code, text } = await runWithoutStore(['limits', TENANT, `${option}=${value}`])
@@ -243,24 +239,16 @@ describe('exits with 2 and the help', () => {
   test.each([
     ['no command', []],
     ['no such command', ['remove', TENANT]],
-    ['no such command', ['constructor']],
     ['create takes one name', ['create']],
-    ['create takes one name', ['create', ' ']],
-    ['create takes one name', ['create', 'My', 'shop']],
-    ['a tenant name has 1 to 200 characters', ['create', 'a'.repeat(201)]],
     ['a tenant name has 1 to 200 characters', ['create', 'Shop\nforged line']],
     ['a tenant name has 1 to 200 characters', ['create', '\u001b[2J']],
     ['list takes no argument', ['list', TENANT]],
-    ['list takes no argument', ['list', '', TENANT]],
     ['list takes no --scopes', ['list', '--scopes', '*']],
     ['unknown scope "payments:*"', ['create', 'Shop', '--scopes', 'payments:*']],
-    ['unknown scope ""', ['add-key', TENANT, '--scopes', '']],
     ['expected a tenant id (tnt_...)', ['keys', KEY]],
     ['expected an API key id (key_...)', ['revoke-key', TENANT]],
     ['--grace-hours must be', ['rotate-key', KEY, '--grace-hours', '169']],
     ['--basis-points must be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
-    ['--fixed must be', ['fees', TENANT, '--basis-points', '1']],
-    ['--references must be required or optional', ['policy', TENANT]],
     ['--references must be required or optional', ['policy', TENANT, '--references', 'yes']],
     [
       `"paypal" names no provider; there are ${providerNames.join(', ')}`,
@@ -269,11 +257,8 @@ describe('exits with 2 and the help', () => {
     ['"EUR" is not an ISO 4217 code in lower case', ['providers', TENANT, 'stripe:EUR']],
     ['stripe is named twice', ['providers', TENANT, 'stripe:eur', 'stripe']],
     ['providers takes the id of one tenant and names of providers', ['providers']],
-    ['limits takes the id of one tenant', ['limits']],
     ['limits takes the id of one tenant', ['limits', TENANT, '5']],
     ['limits takes no --fixed', ['limits', TENANT, '--fixed', '5']],
-    ['expected a tenant id (tnt_...)', ['limits', KEY]],
-    ['keys takes no --reads', ['keys', TENANT, '--reads', '5']],
     ["Unknown option '--force'", ['list', '--force']],
   ])('for "%s"', async (reason, args) => {
     const { code, text } = await runWithoutStore(args)
@@ -287,13 +272,9 @@ describe('exits with 2 and the help', () => {
 describe('exits with 1 and a plain reason', () => {
   test.each([
     [`there is no tenant ${TENANT}`, ['keys', TENANT]],
-    [`there is no tenant ${TENANT}`, ['add-key', TENANT]],
     [`there is no tenant ${TENANT}`, ['disable', TENANT]],
-    [`there is no tenant ${TENANT}`, ['fees', TENANT, '--basis-points', '1', '--fixed', '1']],
     [`there is no tenant ${TENANT}`, ['limits', TENANT]],
-    [`there is no tenant ${TENANT}`, ['limits', TENANT, '--reads', '5']],
     [`there is no key ${KEY}`, ['rotate-key', KEY]],
-    [`there is no key ${KEY}`, ['revoke-key', KEY]],
   ])('when %s', async (reason, args) => {
     expect(await run(args)).toEqual({ code: 1, text: `tenants: ${reason}` })
   })
