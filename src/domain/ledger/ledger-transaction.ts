@@ -3,7 +3,7 @@
 import { showPaymentId } from '../payments/payment.ts'
 import { showRefundId } from '../payments/refund.ts'
 import { showDisputeId } from '../payments/dispute.ts'
-import { parseId, showId } from '../resource-id.ts'
+import { showId } from '../resource-id.ts'
 import type { LedgerAccount, LedgerKind, Posting } from './ledger.ts'
 
 /** One movement of money: the postings that were written together. */
@@ -26,7 +26,6 @@ export interface LedgerBalance {
 }
 
 const showLedgerTransactionId = (id: string): string => showId('ltx', id)
-export const parseLedgerTransactionId = (text: string): string | undefined => parseId('ltx', text)
 
 /** Renders the ledger transaction for the API; amounts in minor units, times in ISO 8601. */
 export function presentLedgerTransaction(transaction: LedgerTransaction): Record<string, unknown> {

@@ -1,7 +1,7 @@
 // Defines disputes, and renders them for the API. A dispute is what the provider says it is: its
 // statuses are Stripe's, and any of them may follow any other. Decides what a change
 // of its standing changes: our dispute, the ledger, and the events.
-import { parseId, showId } from '../resource-id.ts'
+import { showId } from '../resource-id.ts'
 import { showPaymentId } from './payment.ts'
 import { entriesOfDispute, type LedgerEntry } from '../ledger/ledger.ts'
 
@@ -67,7 +67,6 @@ export interface Dispute extends DisputeStanding {
 }
 
 export const showDisputeId = (id: string): string => showId('dp', id)
-export const parseDisputeId = (text: string): string | undefined => parseId('dp', text)
 
 /** The API path of a dispute. */
 export function disputePath(id: string): string {

@@ -5,7 +5,7 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { anyMembers, idField, listOf, shownText, timeField } from '../contracts/fields.ts'
 import { byText } from '../contracts/parameters.ts'
 import { matchingFilter } from '../requests/list-query.ts'
-import { adminList } from './endpoints.ts'
+import { adminList } from '../contracts/reads.ts'
 
 const schema = z
   .object({

@@ -12,7 +12,8 @@ import { showId } from '../../domain/resource-id.ts'
 import type { ApiParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, listOf } from '../contracts/fields.ts'
-import { adminCommand, adminList } from './endpoints.ts'
+import { adminList } from '../contracts/reads.ts'
+import { adminCommand } from './commands.ts'
 import {
   apiKeyShape,
   makeKey,
@@ -77,7 +78,7 @@ export const apiKeyEndpoints: Endpoints = {
       'Returns the API keys of a tenant, newest first. Expired and revoked keys are included; secrets are not.',
     of: apiKey,
     below: tenant,
-    read: ({ store }, page, _filters, { id }) => listApiKeys(store.sql, id, page),
+    read: ({ store }, page, _filters, { owner: { id } }) => listApiKeys(store.sql, id, page),
     answer: 'A page of API keys, without secrets.',
     schema: listOf('ApiKeyList', apiKey.schema),
   }),

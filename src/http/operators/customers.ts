@@ -17,7 +17,8 @@ import {
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, listOf, shownText, timeField } from '../contracts/fields.ts'
 import { providerIdField } from '../requests/body-fields.ts'
-import { adminCommand, adminList } from './endpoints.ts'
+import { adminList } from '../contracts/reads.ts'
+import { adminCommand } from './commands.ts'
 import { tenant } from './tenants.ts'
 
 const customerId = shownText("The provider's id of the customer.")
@@ -99,7 +100,7 @@ export const customerEndpoints: Endpoints = {
       'Returns the customers of the provider that a tenant may charge, in reverse order of their ids.',
     of: { schema: customerSchema, parse: (text) => (isProviderId(text) ? text : undefined) },
     below: tenant,
-    read: ({ store, providerName: provider }, page, _filters, { id: tenantId }) =>
+    read: ({ store, providerName: provider }, page, _filters, { owner: { id: tenantId } }) =>
       listCustomers(store.sql, { tenantId, provider }, page),
     answer: 'A page of customers.',
     schema: listOf('CustomerList', customerSchema),

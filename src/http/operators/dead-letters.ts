@@ -24,7 +24,8 @@ import { render } from '../contracts/render.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
 import { showJson } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
-import { adminList, auditRefusal, readCommandBody, type Attempt } from './endpoints.ts'
+import { adminList } from '../contracts/reads.ts'
+import { auditRefusal, readCommandBody, type Attempt } from './commands.ts'
 
 const deadLetterSchema = z
   .object({

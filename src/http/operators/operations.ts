@@ -29,7 +29,8 @@ import type { Json } from '../contracts/render.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { keyFilter, providerIdFilter } from '../requests/list-query.ts'
 import { presentPhaseRun } from '../resources/payments.ts'
-import { adminCommand, adminGet, adminList, findRequested } from './endpoints.ts'
+import { adminGet, adminList, findRequested } from '../contracts/reads.ts'
+import { adminCommand } from './commands.ts'
 import {
   operation,
   operationWithProposalSchema,

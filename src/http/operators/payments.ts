@@ -51,7 +51,7 @@ import { ledgerTransactionSchema } from '../resources/ledger.ts'
 import { paymentSchema, refundSchema } from '../resources/payment.ts'
 import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
 import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
-import { adminGet, adminList } from './endpoints.ts'
+import { adminGet, adminList } from '../contracts/reads.ts'
 import { operationSchema, presentOperation, showOperationId } from './operation.ts'
 
 /** Each list has its oldest entries: few payments have as many, and nothing is unbounded. */

@@ -21,7 +21,8 @@ import { byId, byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import { optionalField, textField } from '../requests/body-fields.ts'
 import { timeFilter } from '../requests/list-query.ts'
-import { adminCommand, adminGet, adminList, presentOne } from './endpoints.ts'
+import { adminGet, adminList, presentOne } from '../contracts/reads.ts'
+import { adminCommand } from './commands.ts'
 
 const reconciliationShape = z.object({
   id: idField('rec', 'The id of the reconciliation.'),
@@ -162,7 +163,8 @@ export const reconciliationEndpoints: Endpoints = {
       'Returns a reconciliation with a page of its findings. The query parameters apply to the findings.',
     of: finding,
     below: reconciliation,
-    read: ({ store }, page, _filters, { id: runId }) => listFindings(store.sql, { runId }, page),
+    read: ({ store }, page, _filters, { owner: { id: runId } }) =>
+      listFindings(store.sql, { runId }, page),
     show: (findings, _found, run) => ({ ...render(reconciliationShape, run), findings }),
     answer: 'The reconciliation with a page of its findings.',
     schema: reconciliationWithFindingsSchema,

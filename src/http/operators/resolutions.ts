@@ -42,7 +42,7 @@ import { showId } from '../../domain/resource-id.ts'
 import { textField } from '../requests/body-fields.ts'
 import { declarationOf, providerCalls } from '../../provider/calls.ts'
 import { render } from '../contracts/render.ts'
-import type { CommandResult, Work } from './endpoints.ts'
+import type { CommandResult, Work } from './commands.ts'
 
 /** Short against a look-up, and only few operators wait at a time. */
 const POLL_MS = 200

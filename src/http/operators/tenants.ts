@@ -31,7 +31,8 @@ import {
 import { render, type Json } from '../contracts/render.ts'
 import { textField } from '../requests/body-fields.ts'
 import { showJson } from '../responses/answer.ts'
-import { adminCommand, adminGet, adminList, presentOne } from './endpoints.ts'
+import { adminGet, adminList, presentOne } from '../contracts/reads.ts'
+import { adminCommand } from './commands.ts'
 
 export const apiKeyShape = z.object({
   id: idField('key', 'The id of the API key.'),

@@ -26,7 +26,8 @@ import {
   webhookReplaySchema,
 } from '../resources/webhook-deliveries.ts'
 import { webhookEndpointSchema } from '../resources/webhook-endpoints.ts'
-import { adminCommand, adminGet, adminList, findRequested } from './endpoints.ts'
+import { adminGet, adminList, findRequested } from '../contracts/reads.ts'
+import { adminCommand } from './commands.ts'
 
 const tenant = idField('tnt', 'The tenant.')
 const replaySchema = webhookReplaySchema.extend({ tenant }).meta({ id: 'TenantWebhookReplay' })

@@ -3,13 +3,8 @@
 import { z } from 'zod'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
-import { parsePaymentId, REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
+import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-
-export const paymentFilter: Filter<string> = {
-  expected: 'the id of one payment',
-  parse: parsePaymentId,
-}
 
 export const matchingFilter = (pattern: RegExp, expected: string): Filter<string> => ({
   expected,

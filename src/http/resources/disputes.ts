@@ -1,6 +1,9 @@
 // GET /v1/disputes and GET /v1/disputes/:id: list and return disputes.
 import { z } from 'zod'
-import { disputeStatuses, parseDisputeId, presentDispute } from '../../domain/payments/dispute.ts'
+import { findDispute } from '../../db/payments/disputes.ts'
+import { listDisputes } from '../../db/payments/lists.ts'
+import { disputeStatuses, presentDispute, type Dispute } from '../../domain/payments/dispute.ts'
+import type { Endpoints } from '../contracts/contract.ts'
 import {
   EXAMPLE_TIME,
   exampleId,
@@ -10,15 +13,8 @@ import {
   timeField,
   listOf,
 } from '../contracts/fields.ts'
-import { findDispute } from '../../db/payments/disputes.ts'
-import { listDisputes as readDisputes } from '../../db/payments/lists.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { TenantEndpoint } from '../endpoint.ts'
-import { oneOfFilter, paymentFilter, parseFilteredQuery } from '../requests/list-query.ts'
-import { showJson, showPage } from '../responses/answer.ts'
-import { tenant } from '../server/route.ts'
-import type { Endpoints } from '../contracts/contract.ts'
-import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
+import { byId, byName } from '../contracts/parameters.ts'
+import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
 
 const exampleDispute = {
   id: exampleId('dp'),
@@ -69,48 +65,42 @@ export const disputeSchema = z
   })
   .meta({ id: 'Dispute', examples: [exampleDispute] })
 
-const knownFilters = {
-  payment: paymentFilter,
-  status: oneOfFilter('one status, such as needs_response', disputeStatuses),
-}
-
-const listDisputes: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseDisputeId, knownFilters)
-  const { payment: paymentId, status } = filters
-  const disputes = await readDisputes(store.sql, tenantId, { paymentId, status }, page)
-  return showPage(disputes, presentDispute)
-}
-
-const getDispute: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const id = parseDisputeId(String(request.params['id']))
-  const dispute = id === undefined ? undefined : await findDispute(store.sql, tenantId, id)
-  if (dispute === undefined) throw new ProblemError('resource-not-found')
-  return showJson(presentDispute(dispute))
-}
+const dispute = {
+  prefix: 'dp',
+  schema: disputeSchema,
+  idInPath: 'The id of the dispute.',
+  find: (sql, id, tenantId) => findDispute(sql, tenantId, id),
+  present: presentDispute,
+} satisfies Resource<Dispute>
 
 export const disputeEndpoints: Endpoints = {
-  'GET /v1/disputes': {
-    serve: tenant(listDisputes, 'payments:read'),
+  'GET /v1/disputes': tenantList({
     operationId: 'listDisputes',
-    tag: 'Disputes',
     summary: 'List disputes',
     description: 'Returns your disputes, newest first.',
-    isList: true,
-    query: z.object({
-      payment: idFilter('pay', 'Only return the disputes of this payment.'),
-      status: oneOf(disputeStatuses, 'Only return disputes with this status.'),
-    }),
-    answers: {
-      200: { description: 'A page of disputes.', schema: listOf('DisputeList', disputeSchema) },
-    },
-  },
-  'GET /v1/disputes/:id': {
-    serve: tenant(getDispute, 'payments:read'),
-    operationId: 'getDispute',
+    of: dispute,
     tag: 'Disputes',
+    scope: 'payments:read',
+    filters: {
+      payment: byId('pay', 'payment', 'Only return the disputes of this payment.'),
+      status: byName(
+        disputeStatuses,
+        'one status, such as needs_response',
+        'Only return disputes with this status.',
+      ),
+    },
+    read: ({ store }, page, { payment: paymentId, status }, { reader }) =>
+      listDisputes(store.sql, reader, { paymentId, status }, page),
+    answer: 'A page of disputes.',
+    schema: listOf('DisputeList', disputeSchema),
+  }),
+  'GET /v1/disputes/:id': tenantGet({
+    operationId: 'getDispute',
     summary: 'Retrieve a dispute',
     description: 'Returns a dispute.',
-    path: idInPath('dp', 'The id of the dispute.'),
-    answers: { 200: { description: 'The dispute.', schema: disputeSchema } },
-  },
+    of: dispute,
+    tag: 'Disputes',
+    scope: 'payments:read',
+    answer: 'The dispute.',
+  }),
 }

@@ -1,8 +1,10 @@
 // GET /v1/events and GET /v1/events/:id: list and return events.
 import { z } from 'zod'
+import { findEvent, listEvents } from '../../db/events/events.ts'
+import { presentEvent, type Event } from '../../domain/events/event.ts'
 import { eventTypes } from '../../domain/events/event-types.ts'
-import { disputeSchema } from './disputes.ts'
 import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
+import type { Endpoints } from '../contracts/contract.ts'
 import {
   EXAMPLE_KEY,
   EXAMPLE_TIME,
@@ -11,16 +13,10 @@ import {
   timeField,
   listOf,
 } from '../contracts/fields.ts'
+import { byId, byName } from '../contracts/parameters.ts'
+import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { disputeSchema } from './disputes.ts'
 import { examplePayment, paymentSchema, refundSchema } from './payment.ts'
-import { listEvents as readEvents, findEvent } from '../../db/events/events.ts'
-import { parseEventId, presentEvent } from '../../domain/events/event.ts'
-import type { TenantEndpoint } from '../endpoint.ts'
-import { oneOfFilter, paymentFilter, parseFilteredQuery } from '../requests/list-query.ts'
-import { showPage, showJson } from '../responses/answer.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { tenant } from '../server/route.ts'
-import type { Endpoints } from '../contracts/contract.ts'
-import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
 type Kind = 'payment' | 'refund' | 'dispute' | 'webhook_endpoint'
 
@@ -107,51 +103,47 @@ export const anyEventSchema = z
   ])
   .meta({ id: 'Event', examples: [exampleEvent] })
 
-const knownFilters = {
-  type: oneOfFilter('one event type, such as payment.succeeded', eventTypes),
-  payment: paymentFilter,
-}
+const event = {
+  prefix: 'evt',
+  schema: anyEventSchema,
+  idInPath: 'The id of the event.',
+  find: (sql, id, tenantId) => findEvent(sql, tenantId, id),
+  present: presentEvent,
+} satisfies Resource<Event>
 
-const listEvents: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseEventId, knownFilters)
-  const { type, payment: paymentId } = filters
-  return showPage(await readEvents(store.sql, tenantId, { type, paymentId }, page), presentEvent)
-}
-
-const getEvent: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const id = parseEventId(String(request.params['id']))
-  const event = id === undefined ? undefined : await findEvent(store.sql, tenantId, id)
-  if (event === undefined) throw new ProblemError('resource-not-found')
-  return showJson(presentEvent(event))
-}
+const ofEvents = { tag: 'Events', scope: 'events:read' } as const
 
 export const eventEndpoints: Endpoints = {
-  'GET /v1/events': {
-    serve: tenant(listEvents, 'events:read'),
+  'GET /v1/events': tenantList({
     operationId: 'listEvents',
-    tag: 'Events',
     summary: 'List events',
     description:
       'Returns your events, newest first. An event is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
-    isList: true,
-    query: z.object({
-      type: oneOf(eventTypes, 'Only return events of this type.'),
-      payment: idFilter(
+    of: event,
+    ...ofEvents,
+    filters: {
+      type: byName(
+        eventTypes,
+        'one event type, such as payment.succeeded',
+        'Only return events of this type.',
+      ),
+      payment: byId(
         'pay',
+        'payment',
         'Only return the events of this payment, of its refunds and of its disputes.',
       ),
-    }),
-    answers: {
-      200: { description: 'A page of events.', schema: listOf('EventList', anyEventSchema) },
     },
-  },
-  'GET /v1/events/:id': {
-    serve: tenant(getEvent, 'events:read'),
+    read: ({ store }, page, { type, payment: paymentId }, { reader }) =>
+      listEvents(store.sql, reader, { type, paymentId }, page),
+    answer: 'A page of events.',
+    schema: listOf('EventList', anyEventSchema),
+  }),
+  'GET /v1/events/:id': tenantGet({
     operationId: 'getEvent',
-    tag: 'Events',
     summary: 'Retrieve an event',
     description: 'Returns an event. Webhooks deliver the same object.',
-    path: idInPath('evt', 'The id of the event.'),
-    answers: { 200: { description: 'The event.', schema: anyEventSchema } },
-  },
+    of: event,
+    ...ofEvents,
+    answer: 'The event.',
+  }),
 }

@@ -1,11 +1,17 @@
 // GET /v1/ledger/balances, /v1/ledger/transactions and /v1/ledger/transactions/:id.
 import { z } from 'zod'
+import {
+  findLedgerTransaction,
+  listLedgerTransactions,
+  readLedgerBalances,
+} from '../../db/ledger/ledger-transactions.ts'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import {
   presentLedgerBalance,
-  parseLedgerTransactionId,
   presentLedgerTransaction,
+  type LedgerTransaction,
 } from '../../domain/ledger/ledger-transaction.ts'
+import type { Endpoints } from '../contracts/contract.ts'
 import {
   EXAMPLE_TIME,
   exampleId,
@@ -14,25 +20,12 @@ import {
   timeField,
   listOf,
 } from '../contracts/fields.ts'
-import {
-  readLedgerBalances,
-  listLedgerTransactions as readTransactions,
-  findLedgerTransaction,
-} from '../../db/ledger/ledger-transactions.ts'
-import { showJson, showPage } from '../responses/answer.ts'
+import { byId, byName, byText, timeFilterField } from '../contracts/parameters.ts'
+import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
-import {
-  refuseQuery,
-  parseFilteredQuery,
-  currencyFilter,
-  oneOfFilter,
-  paymentFilter,
-  timeFilter,
-} from '../requests/list-query.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { currencyFilter, refuseQuery, timeFilter } from '../requests/list-query.ts'
+import { showJson } from '../responses/answer.ts'
 import { tenant } from '../server/route.ts'
-import type { Endpoints } from '../contracts/contract.ts'
-import { idFilter, idInPath, oneOf, timeFilterField } from '../contracts/parameters.ts'
 
 const signedAmount = z.int().meta({
   description:
@@ -110,38 +103,15 @@ const listLedgerBalances: TenantEndpoint = async ({ store }, request, tenantId) 
   return showJson({ object: 'list', data: balances.map(presentLedgerBalance), has_more: false })
 }
 
-const knownFilters = {
-  payment: paymentFilter,
-  kind: oneOfFilter(`one of ${ledgerKinds.join(', ')}`, ledgerKinds),
-  currency: currencyFilter,
-  created_from: timeFilter,
-  created_before: timeFilter,
-}
+const transaction = {
+  prefix: 'ltx',
+  schema: ledgerTransactionSchema,
+  idInPath: 'The id of the ledger transaction.',
+  find: (sql, id, tenantId) => findLedgerTransaction(sql, tenantId, id),
+  present: presentLedgerTransaction,
+} satisfies Resource<LedgerTransaction>
 
-const listLedgerTransactions: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(
-    request.query,
-    parseLedgerTransactionId,
-    knownFilters,
-  )
-  const filter = {
-    paymentId: filters.payment,
-    kind: filters.kind,
-    currency: filters.currency,
-    createdFrom: filters.created_from,
-    createdBefore: filters.created_before,
-  }
-  const transactions = await readTransactions(store.sql, tenantId, filter, page)
-  return showPage(transactions, presentLedgerTransaction)
-}
-
-const getLedgerTransaction: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const id = parseLedgerTransactionId(String(request.params['id']))
-  const transaction =
-    id === undefined ? undefined : await findLedgerTransaction(store.sql, tenantId, id)
-  if (transaction === undefined) throw new ProblemError('resource-not-found')
-  return showJson(presentLedgerTransaction(transaction))
-}
+const ofLedger = { tag: 'Ledger', scope: 'ledger:read' } as const
 
 export const ledgerEndpoints: Endpoints = {
   'GET /v1/ledger/balances': {
@@ -159,41 +129,47 @@ export const ledgerEndpoints: Endpoints = {
       },
     },
   },
-  'GET /v1/ledger/transactions': {
-    serve: tenant(listLedgerTransactions, 'ledger:read'),
+  'GET /v1/ledger/transactions': tenantList({
     operationId: 'listLedgerTransactions',
-    tag: 'Ledger',
     summary: 'List ledger transactions',
     description:
       'Returns your ledger transactions, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
-    isList: true,
-    query: z.object({
-      payment: idFilter('pay', 'Only return the transactions of this payment.'),
-      kind: oneOf(ledgerKinds, 'Only return transactions of this kind.'),
-      currency: z
-        .string()
-        .meta({
-          description:
-            'Only return transactions in this currency: a three-letter ISO 4217 code, in lower case.',
-        })
-        .optional(),
-      created_from: timeFilterField('Only return transactions created at this time or later.'),
-      created_before: timeFilterField('Only return transactions created before this time.'),
-    }),
-    answers: {
-      200: {
-        description: 'A page of ledger transactions.',
-        schema: listOf('LedgerTransactionList', ledgerTransactionSchema),
+    of: transaction,
+    ...ofLedger,
+    filters: {
+      payment: byId('pay', 'payment', 'Only return the transactions of this payment.'),
+      kind: byName(
+        ledgerKinds,
+        `one of ${ledgerKinds.join(', ')}`,
+        'Only return transactions of this kind.',
+      ),
+      currency: byText(
+        currencyFilter,
+        'Only return transactions in this currency: a three-letter ISO 4217 code, in lower case.',
+      ),
+      created_from: {
+        ...timeFilter,
+        field: timeFilterField('Only return transactions created at this time or later.'),
+      },
+      created_before: {
+        ...timeFilter,
+        field: timeFilterField('Only return transactions created before this time.'),
       },
     },
-  },
-  'GET /v1/ledger/transactions/:id': {
-    serve: tenant(getLedgerTransaction, 'ledger:read'),
+    read({ store }, page, { payment: paymentId, kind, currency, ...created }, { reader }) {
+      const { created_from: createdFrom, created_before: createdBefore } = created
+      const filter = { paymentId, kind, currency, createdFrom, createdBefore }
+      return listLedgerTransactions(store.sql, reader, filter, page)
+    },
+    answer: 'A page of ledger transactions.',
+    schema: listOf('LedgerTransactionList', ledgerTransactionSchema),
+  }),
+  'GET /v1/ledger/transactions/:id': tenantGet({
     operationId: 'getLedgerTransaction',
-    tag: 'Ledger',
     summary: 'Retrieve a ledger transaction',
     description: 'Returns a ledger transaction with its entries.',
-    path: idInPath('ltx', 'The id of the ledger transaction.'),
-    answers: { 200: { description: 'The ledger transaction.', schema: ledgerTransactionSchema } },
-  },
+    of: transaction,
+    ...ofLedger,
+    answer: 'The ledger transaction.',
+  }),
 }

@@ -1,17 +1,17 @@
 // GET /v1/payments, /v1/payments/:id and its timeline: list payments, and return one.
 import { z } from 'zod'
-import { parsePaymentId, presentPayment } from '../../domain/payments/payment.ts'
-import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fields.ts'
-import { listPayments as readPayments } from '../../db/payments/lists.ts'
-import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
-import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import { showJson, showPage } from '../responses/answer.ts'
-import { referenceFilter, parseFilteredQuery } from '../requests/list-query.ts'
-import { tenant } from '../server/route.ts'
-import { referenceField } from '../requests/body-fields.ts'
+import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
+import { listPayments } from '../../db/payments/lists.ts'
+import { findPayment } from '../../db/payments/payments.ts'
+import { presentPayment, type Payment } from '../../domain/payments/payment.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { paymentSchema, findRequestedPayment, paymentInPath } from './payment.ts'
+import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fields.ts'
+import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import type { ApiParts } from '../endpoint.ts'
+import { referenceField } from '../requests/body-fields.ts'
+import { referenceFilter } from '../requests/list-query.ts'
+import { paymentSchema } from './payment.ts'
 
 export const phaseRunSchema = z
   .object({
@@ -102,65 +102,60 @@ function presentExchange(
   return { kind, amount, currency, outcome, asked: request, answered }
 }
 
-const getPayment: TenantEndpoint = async (parts, request, tenantId) => {
-  const payment = await findRequestedPayment(parts, request, tenantId)
-  await checkOnRead(parts, { ...payment, paymentId: payment.id })
-  return showJson(presentPayment(payment))
-}
+export const payment = {
+  prefix: 'pay',
+  schema: paymentSchema,
+  idInPath: 'The id of the payment.',
+  find: (sql, id, tenantId) => findPayment(sql, tenantId, id),
+  present: presentPayment,
+} satisfies Resource<Payment>
 
-const knownFilters = { reference: referenceFilter }
-
-const listPayments: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parsePaymentId, knownFilters)
-  return showPage(await readPayments(store.sql, tenantId, filters, page), presentPayment)
-}
-
-const getPaymentTimeline: TenantEndpoint = async (parts, request, tenantId) => {
-  const payment = await findRequestedPayment(parts, request, tenantId)
-  const runs = await listPhaseRuns(parts.store, tenantId, payment.id)
-  return showJson({ object: 'list', data: runs.map(presentPhaseRun), has_more: false })
-}
+const ofPayments = { tag: 'Payments', scope: 'payments:read' } as const
 
 export const paymentEndpoints: Endpoints = {
-  'GET /v1/payments': {
-    serve: tenant(listPayments, 'payments:read'),
+  'GET /v1/payments': tenantList({
     operationId: 'listPayments',
-    tag: 'Payments',
     summary: 'List payments',
     description: 'Returns your payments, newest first.',
-    isList: true,
-    query: z.object({
-      reference: referenceField
-        .optional()
-        .describe('Only return payments with this reference, also those that were declined.'),
-    }),
-    answers: {
-      200: { description: 'A page of payments.', schema: listOf('PaymentList', paymentSchema) },
+    of: payment,
+    ...ofPayments,
+    filters: {
+      reference: {
+        ...referenceFilter,
+        field: referenceField
+          .optional()
+          .describe('Only return payments with this reference, also those that were declined.'),
+      },
     },
-  },
-  'GET /v1/payments/:id': {
-    serve: tenant(getPayment, 'payments:read'),
+    read: ({ store }, page, filters, { reader }) => listPayments(store.sql, reader, filters, page),
+    answer: 'A page of payments.',
+    schema: listOf('PaymentList', paymentSchema),
+  }),
+  'GET /v1/payments/:id': tenantGet({
     operationId: 'getPayment',
-    tag: 'Payments',
     summary: 'Retrieve a payment',
     description:
       'Returns a payment. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.',
-    path: paymentInPath,
-    answers: { 200: { description: 'The payment.', schema: paymentSchema } },
-  },
-  'GET /v1/payments/:id/timeline': {
-    serve: tenant(getPaymentTimeline, 'payments:read'),
+    of: payment,
+    ...ofPayments,
+    async show(parts, found) {
+      await checkOnRead(parts, { ...found, paymentId: found.id })
+      return presentPayment(found)
+    },
+    answer: 'The payment.',
+  }),
+  'GET /v1/payments/:id/timeline': tenantGet({
     operationId: 'getPaymentTimeline',
-    tag: 'Payments',
     summary: 'Retrieve the timeline of a payment',
     description:
       'Returns every attempt of every step of the operations on a payment and its refunds, oldest first. Use it to see exactly what was sent to the provider, and when. The list is not paginated.',
-    path: paymentInPath,
-    answers: {
-      200: {
-        description: 'The timeline of the payment.',
-        schema: listOf('PaymentTimeline', phaseRunSchema),
-      },
+    of: payment,
+    ...ofPayments,
+    async show({ store }, { id }, tenantId) {
+      const runs = await listPhaseRuns(store, tenantId, id)
+      return { object: 'list', data: runs.map(presentPhaseRun), has_more: false }
     },
-  },
+    answer: 'The timeline of the payment.',
+    schema: listOf('PaymentTimeline', phaseRunSchema),
+  }),
 }

@@ -1,0 +1,191 @@
+// Makes the endpoints that read: lists, and single resources, of a tenant or of all tenants for operators.
+import type { Request } from 'express'
+import { z } from 'zod'
+import type { Sql } from '../../db/connection/client.ts'
+import type { Page } from '../../db/connection/pages.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { parseId, type IdPrefix } from '../../domain/resource-id.ts'
+import type { Scope } from '../../domain/tenants/api-key.ts'
+import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import {
+  parseFilteredQuery,
+  type DocumentedFilter,
+  type FilterValues,
+  type ListQuery,
+} from '../requests/list-query.ts'
+import { presentPage, showJson, type Answer } from '../responses/answer.ts'
+import { admin, tenant, type Endpoint } from '../server/route.ts'
+import type { Contract, Endpoints } from './contract.ts'
+import { idInPath } from './parameters.ts'
+import { render, type Json } from './render.ts'
+
+/** One kind of resource, as its readers see it. Commands find it in their transaction, too. */
+export interface Resource<Item, In = Sql> {
+  readonly prefix: IdPrefix
+  readonly schema: z.ZodType
+  /** The description of its id in a path. */
+  readonly idInPath: string
+  /** @param tenantId that of a tenant's request. */
+  readonly find: (sql: In, id: string, tenantId: string) => Promise<Item | undefined>
+  /** By default as the schema describes it. */
+  readonly present?: (item: Item, parts: ApiParts) => Json
+  /** By default only the public id is read. */
+  readonly parse?: (text: string) => string | undefined
+}
+
+type WithId = Partial<Pick<Resource<never>, 'prefix' | 'parse'>>
+type Entries<Item> = Pick<Resource<Item>, 'schema' | 'present'> & WithId
+
+export type Contracted = Pick<Contract, 'operationId' | 'summary' | 'description' | 'problems'>
+
+export const parseOf =
+  ({ prefix, parse }: WithId) =>
+  (text: string): string | undefined =>
+    parse === undefined ? prefix && parseId(prefix, text) : parse(text)
+
+export const pathOf = ({
+  prefix,
+  idInPath: description,
+}: Pick<Resource<never>, 'prefix' | 'idInPath'>): { path: z.ZodObject } => ({
+  path: idInPath(prefix, description),
+})
+
+export function presentOne<Item>(
+  { schema, present }: Pick<Entries<Item>, 'schema' | 'present'>,
+  item: Item,
+  parts: ApiParts,
+): Json {
+  if (present !== undefined) return present(item, parts)
+  return render(schema as z.ZodObject, item as object)
+}
+
+/**
+ * @throws ProblemError resource-not-found, which is the same for what is no id of such a resource, an
+ *   unknown id and the id of another tenant's resource.
+ */
+export async function findRequested<Item, In>(
+  resource: Pick<Resource<Item, In>, 'prefix' | 'parse' | 'find'>,
+  sql: In,
+  { params }: Request,
+  tenantId = '',
+): Promise<Item> {
+  const id = parseOf(resource)(String(params['id']))
+  const item = id === undefined ? undefined : await resource.find(sql, id, tenantId)
+  if (item === undefined) throw new ProblemError('resource-not-found')
+  return item
+}
+
+/** Who reads: a tenant, or an operator. */
+interface Readers {
+  readonly serve: (
+    endpoint: (parts: ApiParts, request: Request, reader: string) => Promise<Answer>,
+  ) => Endpoint
+  readonly within: <Value>(parts: ApiParts, statement: Promise<Value>) => Promise<Value>
+}
+
+const operators: Readers = { serve: admin, within: withinStoreTimeout }
+
+const tenants = (scope: Scope): Readers => ({
+  serve: (endpoint) => tenant(endpoint, scope),
+  within: (_parts, statement) => statement,
+})
+
+interface Read<Item> extends Contracted {
+  readonly of: Resource<Item>
+  /** The description of the answer, and its schema if that is not the resource's. */
+  readonly answer: string
+  readonly schema?: z.ZodType
+  /** Reads and renders more than the resource. */
+  readonly show?: (parts: ApiParts, item: Item, reader: string) => Promise<Json>
+}
+
+type OfTenant = Pick<Contract, 'tag'> & { readonly scope: Scope }
+
+/** Returns the resource of the id in the path, of any tenant. */
+export const adminGet = <Item>(read: Read<Item>): Endpoints[string] =>
+  getEndpoint(operators, { tag: 'Operators', ...read })
+
+/** Returns the tenant's resource of the id in the path. */
+export const tenantGet = <Item>({ scope, ...read }: Read<Item> & OfTenant): Endpoints[string] =>
+  getEndpoint(tenants(scope), read)
+
+function getEndpoint<Item>(
+  { serve, within }: Readers,
+  { of, answer, schema = of.schema, show, ...contract }: Read<Item> & Pick<Contract, 'tag'>,
+): Endpoints[string] {
+  return {
+    serve: serve(async (parts, request, reader) => {
+      const item = await within(parts, findRequested(of, parts.store.sql, request, reader))
+      return showJson(show ? await show(parts, item, reader) : presentOne(of, item, parts))
+    }),
+    ...contract,
+    ...pathOf(of),
+    answers: { 200: { description: answer, schema } },
+  }
+}
+
+type Filters = Readonly<Record<string, DocumentedFilter<unknown>>>
+
+interface List<Item, Owner, Known extends Filters, Found extends Page<Item>> extends Contracted {
+  readonly of: Entries<Item>
+  /** The resource of the id in the path, to which the entries belong. */
+  readonly below?: Resource<Owner>
+  readonly filters?: Known
+  readonly read: (
+    parts: ApiParts,
+    page: ListQuery,
+    filters: FilterValues<Known>,
+    /** The tenant that reads, and the resource to which the entries belong. */
+    by: { readonly reader: string; readonly owner: Owner },
+  ) => Promise<Found | undefined>
+  readonly answer: string
+  readonly schema: z.ZodType
+  /** Adds to the page, or shows it as a part of its owner. */
+  readonly show?: (page: Json, found: Found, owner: Owner) => Json
+}
+
+/** Returns a page of a list of all tenants, newest first. */
+export const adminList = <
+  Item,
+  Owner = undefined,
+  Known extends Filters = Filters,
+  Found extends Page<Item> = Page<Item>,
+>(
+  list: List<Item, Owner, Known, Found>,
+): Endpoints[string] => listEndpoint(operators, { tag: 'Operators', ...list })
+
+/** Returns a page of a list of the tenant, newest first. */
+export const tenantList = <
+  Item,
+  Owner = undefined,
+  Known extends Filters = Filters,
+  Found extends Page<Item> = Page<Item>,
+>({
+  scope,
+  ...list
+}: List<Item, Owner, Known, Found> & OfTenant): Endpoints[string] =>
+  listEndpoint(tenants(scope), list)
+
+function listEndpoint<Item, Owner, Known extends Filters, Found extends Page<Item>>(
+  { serve, within }: Readers,
+  list: List<Item, Owner, Known, Found> & Pick<Contract, 'tag'>,
+): Endpoints[string] {
+  const { of, below, filters: known = {} as Known, read, answer, schema, show, ...contract } = list
+  const fields = Object.entries(known).map(([name, { field }]) => [name, field] as const)
+  return {
+    serve: serve(async (parts, request, reader) => {
+      const { page, filters } = parseFilteredQuery(request.query, parseOf(of), known)
+      const { sql } = parts.store
+      const finding = below && findRequested(below, sql, request, reader)
+      const owner = (finding && (await within(parts, finding))) as Owner
+      const found = await within(parts, read(parts, page, filters, { reader, owner }))
+      const shown = presentPage(found, (item) => presentOne(of, item, parts))
+      return showJson(show ? show(shown, found as Found, owner) : shown)
+    }),
+    ...contract,
+    ...(below && pathOf(below)),
+    isList: true,
+    ...(fields.length > 0 && { query: z.object(Object.fromEntries(fields)) }),
+    answers: { 200: { description: answer, schema } },
+  }
+}
