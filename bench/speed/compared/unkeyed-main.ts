@@ -23,7 +23,7 @@ import {
   type PaymentRequest,
 } from '../../../src/domain/payments/payment.ts'
 import { withinStoreTimeout, type ApiParts } from '../../../src/http/endpoint.ts'
-import { readJson, refuseForbiddenText } from '../../../src/http/keyed/keyed-intent.ts'
+import { readJson, refuseForbiddenText } from '../../../src/http/keyed/keyed-request.ts'
 import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { jsonType, retryAfter, type Answer } from '../../../src/http/responses/answer.ts'
 import { createApp } from '../../../src/http/server/app.ts'

@@ -16,7 +16,7 @@ export interface Intent extends KeyRequest {
 }
 
 /** The members of a new resource, as its table has them. */
-export type IntentDetails = Readonly<Record<string, unknown>> & {
+type IntentDetails = Readonly<Record<string, unknown>> & {
   /** A customer that the tenant must own. */
   readonly customer?: string | null
   readonly provider?: string

@@ -28,7 +28,7 @@ import {
 } from '../operators/authenticate.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import { inService } from '../../db/connection/transaction.ts'
-import { readJson } from '../keyed/keyed-intent.ts'
+import { readJson } from '../keyed/keyed-request.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
 

@@ -1,24 +1,36 @@
-// Builds the answer to a keyed request: the stored response, or what the state of the operation says.
+// Builds the answer to a keyed request: the stored response, or what the state of the operation says; adds
+// the tombstone of the key, and reports the result to the observer.
 import {
   type IdempotencyKey,
   findSecondsUntilStart,
 } from '../../db/idempotency/idempotency-keys.ts'
+import type { Sql } from '../../db/connection/client.ts'
 import type { Reservation } from '../../db/idempotency/intents.ts'
-import { CANCEL_KEY } from '../../domain/idempotency/idempotency-key.ts'
+import type { ReferenceName } from '../../db/payments/payments.ts'
+import {
+  findTombstone,
+  FirstSentRefusedError,
+  KeyExpiredError,
+} from '../../db/idempotency/key-tombstones.ts'
+import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
+import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
+import {
+  CANCEL_KEY,
+  earlierResourcePath,
+  type Tombstone,
+} from '../../domain/idempotency/idempotency-key.ts'
+import { oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'
+import type { ProblemType } from '../../domain/problems/problems.ts'
+import { showId } from '../../domain/resource-id.ts'
 import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import type { ReservationResult } from '../observer.ts'
-import type { KeyedRoute } from './keyed-route.ts'
+import type { Request } from 'express'
 import type { Preferences } from './prefer.ts'
-import { tombstoneHeaders } from './tombstone-headers.ts'
-import { findPayment, paymentFromRow, type PaymentRow } from '../../db/payments/payments.ts'
-import { findRefund, refundFromRow, type RefundRow } from '../../db/payments/refunds.ts'
-import { paymentPath, presentPayment, type Payment } from '../../domain/payments/payment.ts'
-import { presentRefund, refundPath, type Refund } from '../../domain/payments/refund.ts'
 
 /** `owner`: this request created or reopened the operation. `retry`: an earlier request did. */
 export type Role = 'owner' | 'retry'
@@ -59,6 +71,20 @@ export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, s
   }
 }
 
+/** The kind of resource that an operation creates or changes. */
+export interface KeyedResource {
+  readonly kind: ReferenceName['kind']
+  /** Shows the row that the reservation returned; without one, reads the resource. */
+  readonly read: (sql: Sql, reservation: Reservation) => Promise<ShownResource | undefined>
+}
+
+interface ShownResource {
+  readonly path: string
+  readonly json: Readonly<Record<string, unknown>>
+  readonly status: string
+  readonly reference: string | null
+}
+
 /** How a request with a key wants its answer. */
 interface Asked {
   readonly role: Role
@@ -80,7 +106,7 @@ interface KeyedAnswer {
  * @throws ProblemError for other retries, and when the operation waits for a retry.
  */
 export async function answerFor(
-  route: KeyedRoute,
+  resource: KeyedResource,
   parts: ApiParts,
   now: Reservation,
   asked: Asked,
@@ -99,8 +125,10 @@ export async function answerFor(
     ...retryAfter(await secondsUntilChange(parts, key)),
   }
   if (isAccepted(key) && (role === 'owner' || prefer.respondAsync)) {
-    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
-    const answer = { status: 202, headers: { ...jsonType, ...later, location: path }, body }
+    const reading = resource.read(parts.store.sql, now)
+    const { path, json } = (await withinStoreTimeout(parts, reading)) ?? lost(key)
+    const headers = { ...jsonType, ...later, location: path }
+    const answer = { status: 202, headers, body: JSON.stringify(json) }
     // A retry that gets the 202 of the first request executes nothing.
     return role === 'owner' ? { answer } : { answer, result: resultOf(key) }
   }
@@ -112,6 +140,10 @@ export async function answerFor(
     completed: 'internal-error',
   } as const
   throw new ProblemError(problem[key.status], { headers: later })
+}
+
+function lost({ id }: IdempotencyKey): never {
+  throw new Error(`operation ${id} has lost its resource`)
 }
 
 const resultOf = ({ status }: IdempotencyKey) => (status === 'unknown' ? 'unknown' : 'in_progress')
@@ -180,37 +212,97 @@ function secondsOfLease(
   return Math.min(remaining, LEASE_MS / 1_000 - remaining)
 }
 
-interface UnfinishedResource {
-  readonly path: string
-  readonly body: string
+/** Returns the headers of every response to a key that has a tombstone. */
+export function tombstoneHeaders(earlier: Tombstone): Record<string, string> {
+  const path = earlierResourcePath(earlier)
+  return {
+    'idempotency-key-expired': earlier.expiredAt.toUTCString(),
+    ...(path === undefined ? {} : { 'idempotency-earlier-resource': path }),
+  }
 }
 
-/** Renders the row that the reservation returned; without one, reads the resource. */
-export async function showPayment(
-  { store }: ApiParts,
-  { key: { tenantId, paymentId, id }, resource }: Reservation,
-): Promise<UnfinishedResource> {
-  if (resource !== null) return renderPayment(paymentFromRow(resource as PaymentRow))
-  const payment = paymentId === null ? undefined : await findPayment(store.sql, tenantId, paymentId)
-  if (payment === undefined) throw new Error(`operation ${id} has no payment`)
-  return renderPayment(payment)
+export function keyExpired(earlier: Tombstone): ProblemError {
+  const path = earlierResourcePath(earlier)
+  const resource = path === undefined ? '' : ` The resource it was used for is at ${path}.`
+  const detail = `The key expired at ${earlier.expiredAt.toISOString()}.${resource}`
+  return new ProblemError('idempotency-key-expired', {
+    detail,
+    headers: tombstoneHeaders(earlier),
+  })
 }
 
-function renderPayment(payment: Payment): UnfinishedResource {
-  return { path: paymentPath(payment.id), body: JSON.stringify(presentPayment(payment)) }
+/**
+ * The refusal of a request for the time at which it was first sent. The store has decided by its
+ * clock; here the two reasons are told apart, which are at least a day from each other.
+ */
+function refusalOfFirstSent(ageSeconds: number): ProblemError {
+  const isInFuture = ageSeconds < 0
+  return new ProblemError(
+    isInFuture ? 'repeatability-first-sent-in-future' : 'repeatability-first-sent-too-old',
+  )
 }
 
-/** Renders the row that the reservation returned; without one, reads the resource. */
-export async function showRefund(
-  { store }: ApiParts,
-  { key: { tenantId, refundId, id }, resource }: Reservation,
-): Promise<UnfinishedResource> {
-  if (resource !== null) return renderRefund(refundFromRow(resource as RefundRow))
-  const refund = refundId === null ? undefined : await findRefund(store.sql, tenantId, refundId)
-  if (refund === undefined) throw new Error(`operation ${id} has no refund`)
-  return renderRefund(refund)
+/** Adds the tombstone of the key, if any, to the error of a request that reserved no key. */
+export async function withTombstone(
+  parts: ApiParts,
+  asked: KeyRequest,
+  error: unknown,
+): Promise<unknown> {
+  const { tenantId, key, firstSent, retentionSeconds } = asked
+  const ageSeconds = firstSent === undefined ? 0 : (Date.now() - firstSent.getTime()) / 1_000
+  if (error instanceof FirstSentRefusedError) return refusalOfFirstSent(ageSeconds)
+  if (error instanceof KeyExpiredError) {
+    if (ageSeconds < oldestAgeSeconds(retentionSeconds)) return keyExpired(error.earlier)
+    return refusalOfFirstSent(ageSeconds).withHeaders(tombstoneHeaders(error.earlier))
+  }
+  if (!(error instanceof ProblemError)) return error
+  // The key was not reserved, so no row of it could have the tombstone.
+  const lookup = findTombstone(parts.store.sql, tenantId, key)
+  const earlier = await withinStoreTimeout(parts, lookup)
+  if (earlier === undefined) return error
+  return error.withHeaders(tombstoneHeaders(earlier))
 }
 
-function renderRefund(refund: Refund): UnfinishedResource {
-  return { path: refundPath(refund.id), body: JSON.stringify(presentRefund(refund)) }
+/** A keyed endpoint. It calls `report` when its answer does not show the result. */
+export type KeyedEndpoint = (
+  parts: ApiParts,
+  request: Request,
+  tenantId: string,
+  report: (result: ReservationResult) => void,
+) => Promise<Answer>
+
+const resultOfProblem: { readonly [Type in ProblemType]?: ReservationResult } = {
+  'idempotency-key-reused': 'misuse',
+  'idempotency-key-expired': 'expired',
+  'repeatability-first-sent-too-old': 'expired',
+  'operation-in-progress': 'in_progress',
+  // Another retry reopened the operation, and it failed again in the meantime.
+  'provider-unavailable': 'in_progress',
+  'outcome-unknown': 'unknown',
+  'store-unavailable': 'store_error',
+}
+
+export function observeReservations(endpoint: KeyedEndpoint): TenantEndpoint {
+  return async (parts, request, tenantId) => {
+    let isReported = false
+    const report = (result: ReservationResult | undefined): void => {
+      if (isReported || result === undefined) return
+      isReported = true
+      parts.observe.reserved(showId('tnt', tenantId), result)
+    }
+    try {
+      const answer = await endpoint(parts, request, tenantId, report)
+      const isReplay = answer.headers?.['idempotent-replayed'] !== undefined
+      report(isReplay ? 'replayed' : 'created')
+      return answer
+    } catch (error) {
+      report(resultOfError(error))
+      throw error
+    }
+  }
+}
+
+function resultOfError(error: unknown): ReservationResult | undefined {
+  if (error instanceof ProblemError) return resultOfProblem[error.type]
+  return isStoreUnavailable(error) ? 'store_error' : undefined
 }

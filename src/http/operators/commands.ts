@@ -17,7 +17,7 @@ import {
 } from '../contracts/reads.ts'
 import type { Json } from '../contracts/render.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
-import { readJson, refuseForbiddenText } from '../keyed/keyed-intent.ts'
+import { readJson, refuseForbiddenText } from '../keyed/keyed-request.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'

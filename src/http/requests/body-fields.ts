@@ -75,7 +75,7 @@ export const optionalField = <Field extends z.ZodType>(field: Field) =>
 export const optionalMetadataField = metadataField.nullish().overwrite((members) => members ?? {})
 
 /** The body of a request without parameters. */
-export const noFields = z.strictObject({})
+const noFields = z.strictObject({})
 
 /** The body of a contract whose requests need none. */
 export const noBody = { schema: noFields, mayOmit: true }

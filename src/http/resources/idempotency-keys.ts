@@ -21,7 +21,7 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { showJson, type Answer, retryAfter } from '../responses/answer.ts'
-import { tombstoneHeaders, keyExpired, withTombstone } from '../keyed/tombstone-headers.ts'
+import { tombstoneHeaders, keyExpired } from '../keyed/keyed-answer.ts'
 import { type TenantEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { hash, randomUUIDv7 } from 'node:crypto'
 import { requestCancellation } from '../../db/idempotency/cancellations.ts'
@@ -29,7 +29,7 @@ import { inTenant } from '../../db/connection/transaction.ts'
 import { longestRetention, retentionOf } from '../../domain/idempotency/retention.ts'
 import { problemResponse } from '../../domain/operations/stored-response.ts'
 import { cancelOperation } from '../../engine/cancel-operation.ts'
-import { readNamedRequest } from '../keyed/keyed-intent.ts'
+import { findKey, readNamedRequest } from '../keyed/keyed-request.ts'
 import { doWithinLimits } from '../keyed/keyed-locally.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { tenant, keyless, open } from '../server/route.ts'
@@ -138,9 +138,9 @@ const cancelKeyBody = z.strictObject({}).meta({ id: 'CancelIdempotencyKey' })
 const cancelIdempotencyKey: TenantEndpoint = async (parts, request, tenantId) => {
   const read = await readNamedRequest(
     { key: readKeyInPath(request), firstSent: undefined },
-    { mayOmit: true },
     parts,
     request,
+    { mayOmit: true },
   )
   validateBody(cancelKeyBody, read.body)
   const found = await reserveOrFind(parts, tenantId, read.key)
@@ -166,11 +166,7 @@ async function reserveOrFind(
     expiredKeys: 'gone',
   } as const
   const response = problemResponse(parts.settings.IDEMPOTENCY_FLAVOR, 'operation-canceled')
-  return await doWithinLimits(parts, reservation, () => Promise.resolve(response)).catch(
-    async (error: unknown) => {
-      throw await withTombstone(parts, reservation, error)
-    },
-  )
+  return await doWithinLimits(parts, reservation, () => Promise.resolve(response))
 }
 
 async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<IdempotencyKey> {
@@ -196,8 +192,7 @@ async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<Idempotency
 }
 
 async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<IdempotencyKey> {
-  const reading = findIdempotencyKey(parts.store.sql, key.tenantId, key.key)
-  return (await withinStoreTimeout(parts, reading)) ?? key
+  return (await findKey(parts, key)) ?? key
 }
 
 function answerTo(key: IdempotencyKey): Answer {

@@ -4,19 +4,30 @@
 import { z } from 'zod'
 import {
   findPayment,
+  paymentFromRow,
   markProcessingIfIn,
   selectPaymentIfIn,
   type PaymentCondition,
+  type PaymentRow,
 } from '../../db/payments/payments.ts'
 import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
-import { type Payment, hasExpired } from '../../domain/payments/payment.ts'
+import {
+  type Payment,
+  hasExpired,
+  paymentPath,
+  presentPayment,
+} from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Operation } from '../../engine/define-operation.ts'
 import { declarationOf } from '../../provider/calls.ts'
 import { abilities, type Ability, type Capabilities } from '../../provider/capabilities.ts'
-import { refusing, type KeyedRoute, type OperationEndpoint } from '../keyed/keyed-route.ts'
-import { keyedEndpoint } from '../keyed/keyed-endpoint.ts'
-import { showPayment } from '../keyed/keyed-answer.ts'
+import {
+  defineKeyedRoute,
+  refusing,
+  type KeyedRoute,
+  type OperationEndpoint,
+} from '../keyed/keyed-route.ts'
+import type { KeyedResource } from '../keyed/keyed-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { findRequestedPayment } from './payment.ts'
 
@@ -54,8 +65,8 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
   const { operation, path, contract } = route
   const needs = declarationOf(operation.phases['started']?.call)?.needs
   const select = operation.changesStatus === false ? selectPaymentIfIn : markProcessingIfIn
-  const resource = select(operation.startsFrom, route.requires as PaymentCondition | undefined)
-  return keyedEndpoint({
+  const mark = select(operation.startsFrom, route.requires as PaymentCondition | undefined)
+  return defineKeyedRoute({
     operation,
     path,
     contract,
@@ -69,7 +80,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       return refusing(problem ?? route.refuses?.(valid, payment, capabilities), {
         paymentId: payment.id,
         parameters,
-        resource,
+        resource: mark,
         async explainRefusal() {
           const now = await findPayment(parts.store.sql, tenantId, payment.id)
           const explained = now && route.explain?.(now, parameters)
@@ -77,7 +88,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
         },
       })
     },
-    showUnfinished: showPayment,
+    resource: paymentResource,
   })
 }
 
@@ -87,6 +98,17 @@ export function unableTo(ability: Ability, capabilities: Capabilities): ProblemE
   return capabilities[ability]
     ? undefined
     : new ProblemError('not-supported-by-provider', { detail })
+}
+
+export const paymentResource: KeyedResource = {
+  kind: 'payment',
+  async read(sql, { key: { tenantId, paymentId }, resource }) {
+    const payment =
+      resource === null
+        ? await findPayment(sql, tenantId, paymentId ?? '')
+        : paymentFromRow(resource as PaymentRow)
+    return payment && { ...payment, path: paymentPath(payment.id), json: presentPayment(payment) }
+  },
 }
 
 /** Returns the problem invalid-state, which names the payment's current status. */

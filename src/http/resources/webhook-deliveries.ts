@@ -19,7 +19,7 @@ import {
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
-import { noFields, noBody } from '../requests/body-fields.ts'
+import { noBody } from '../requests/body-fields.ts'
 import { findEndpoint, insertTestEvent } from '../../db/webhooks/webhook-endpoints.ts'
 import { showPage, showJson, jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
@@ -70,23 +70,6 @@ export const replayWebhooksBody = z
     }),
   })
   .meta({ id: 'ReplayWebhooks' })
-
-const replayWebhooks = keyedLocally({
-  operation: 'webhook_endpoint.replay',
-  body: replayWebhooksBody,
-  read: ({ request, body: { since } }) => ({
-    id: requestedEndpointId(request),
-    since: new Date(since),
-  }),
-  // The 202 is a final response: this operation only makes the deliveries pending again.
-  async work(tx, { id, since }, tenantId) {
-    const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
-    if (endpoint.status !== 'enabled') throw new ProblemError('webhook-endpoint-disabled')
-    const deliveries = await replayFailedDeliveries(tx, endpoint, since, REPLAY_MAX)
-    const replay = presentReplay({ id, since, deliveries })
-    return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
-  },
-})
 
 interface Replay {
   /** The id of the endpoint. */
@@ -190,49 +173,16 @@ const getWebhookDelivery: TenantEndpoint = async ({ store }, request, tenantId) 
   return showJson(presentDelivery(delivery))
 }
 
-const redeliverWebhook = keyedLocally({
-  operation: 'webhook_delivery.redeliver',
-  body: noFields,
-  mayOmitBody: true,
-  read({ request }) {
-    const id = parseDeliveryId(String(request.params['id']))
-    if (id === undefined) throw new ProblemError('resource-not-found')
-    return id
-  },
-  // The 202 is a final response: this operation only makes the delivery pending again.
-  async work(tx, id, tenantId) {
-    const enabled = await redeliverIfEnabled(tx, { tenantId, id })
-    const delivery = await findDelivery(tx, tenantId, id)
-    if (delivery === undefined) throw new ProblemError('resource-not-found')
-    if (!enabled) throw new ProblemError('webhook-endpoint-disabled')
-    return resourceResponse(202, deliveryPath(id), presentDelivery(delivery))
-  },
-})
-
-const testWebhookEndpoint = keyedLocally({
-  operation: 'webhook_endpoint.test',
-  body: noFields,
-  mayOmitBody: true,
-  read: ({ request }) => requestedEndpointId(request),
-  async work(tx, id, tenantId) {
-    const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
-    const deliveryId = await insertTestEvent(tx, endpoint)
-    const delivery = deliveryId && (await findDelivery(tx, tenantId, deliveryId))
-    if (!delivery) throw new ProblemError('webhook-endpoint-disabled')
-    return resourceResponse(202, deliveryPath(delivery.id), presentDelivery(delivery))
-  },
-})
-
 export const deliveryEndpoints: Endpoints = {
-  'POST /v1/webhook-endpoints/:id/test': {
-    serve: tenant(testWebhookEndpoint, 'webhooks:write'),
+  'POST /v1/webhook-endpoints/:id/test': keyedLocally({
+    operation: 'webhook_endpoint.test',
+    scope: 'webhooks:write',
     operationId: 'testWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Test a webhook endpoint',
     description:
       'Sends the event `webhook_endpoint.test` to this endpoint alone, whichever types it has chosen. Read the delivery of the response to see the result.',
     path: endpointInPath,
-    keyed: 'local',
     body: noBody,
     answers: {
       202: {
@@ -243,15 +193,23 @@ export const deliveryEndpoints: Endpoints = {
       },
     },
     problems: ['webhook-endpoint-disabled'],
-  },
-  'POST /v1/webhook-endpoints/:id/replay': {
-    serve: tenant(replayWebhooks, 'webhooks:write'),
+    read: ({ request }) => requestedEndpointId(request),
+    async work(tx, id, tenantId) {
+      const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
+      const deliveryId = await insertTestEvent(tx, endpoint)
+      const delivery = deliveryId && (await findDelivery(tx, tenantId, deliveryId))
+      if (!delivery) throw new ProblemError('webhook-endpoint-disabled')
+      return resourceResponse(202, deliveryPath(delivery.id), presentDelivery(delivery))
+    },
+  }),
+  'POST /v1/webhook-endpoints/:id/replay': keyedLocally({
+    operation: 'webhook_endpoint.replay',
+    scope: 'webhooks:write',
     operationId: 'replayWebhooks',
     tag: 'Webhooks',
     summary: 'Replay failed webhooks',
     description: `Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to ${REPLAY_MAX} deliveries. Events that happened while the endpoint was disabled have no delivery: read them from \`/v1/events\`.`,
     path: endpointInPath,
-    keyed: 'local',
     body: {
       schema: replayWebhooksBody,
       example: { since: '2026-01-31T12:00:00Z' },
@@ -260,7 +218,19 @@ export const deliveryEndpoints: Endpoints = {
       202: { description: 'The deliveries are pending again.', schema: webhookReplaySchema },
     },
     problems: ['webhook-endpoint-disabled'],
-  },
+    read: ({ request, body: { since } }) => ({
+      id: requestedEndpointId(request),
+      since: new Date(since),
+    }),
+    // The 202 is a final response: this operation only makes the deliveries pending again.
+    async work(tx, { id, since }, tenantId) {
+      const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
+      if (endpoint.status !== 'enabled') throw new ProblemError('webhook-endpoint-disabled')
+      const deliveries = await replayFailedDeliveries(tx, endpoint, since, REPLAY_MAX)
+      const replay = presentReplay({ id, since, deliveries })
+      return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
+    },
+  }),
   'GET /v1/webhook-deliveries': {
     serve: tenant(listWebhookDeliveries, 'webhooks:read'),
     operationId: 'listWebhookDeliveries',
@@ -290,15 +260,15 @@ export const deliveryEndpoints: Endpoints = {
     path: deliveryInPath,
     answers: { 200: { description: 'The delivery.', schema: webhookDeliverySchema } },
   },
-  'POST /v1/webhook-deliveries/:id/redeliver': {
-    serve: tenant(redeliverWebhook, 'webhooks:write'),
+  'POST /v1/webhook-deliveries/:id/redeliver': keyedLocally({
+    operation: 'webhook_delivery.redeliver',
+    scope: 'webhooks:write',
     operationId: 'redeliverWebhook',
     tag: 'Webhooks',
     summary: 'Redeliver a webhook',
     description:
       'Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.',
     path: deliveryInPath,
-    keyed: 'local',
     body: noBody,
     answers: {
       202: {
@@ -309,5 +279,18 @@ export const deliveryEndpoints: Endpoints = {
       },
     },
     problems: ['webhook-endpoint-disabled'],
-  },
+    read({ request }) {
+      const id = parseDeliveryId(String(request.params['id']))
+      if (id === undefined) throw new ProblemError('resource-not-found')
+      return id
+    },
+    // The 202 is a final response: this operation only makes the delivery pending again.
+    async work(tx, id, tenantId) {
+      const enabled = await redeliverIfEnabled(tx, { tenantId, id })
+      const delivery = await findDelivery(tx, tenantId, id)
+      if (delivery === undefined) throw new ProblemError('resource-not-found')
+      if (!enabled) throw new ProblemError('webhook-endpoint-disabled')
+      return resourceResponse(202, deliveryPath(id), presentDelivery(delivery))
+    },
+  }),
 }

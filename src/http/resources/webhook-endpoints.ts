@@ -22,7 +22,7 @@ import {
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkWebhookUrl } from '../../domain/webhooks/dialable-address.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
-import { textField, optionalField, noFields, noBody } from '../requests/body-fields.ts'
+import { textField, optionalField, noBody } from '../requests/body-fields.ts'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
 import {
@@ -169,37 +169,6 @@ export const createWebhookEndpointBody = z.strictObject({
   description: optionalField(descriptionField).meta(aboutDescription),
 })
 
-const createWebhookEndpoint = keyedLocally({
-  operation: 'webhook_endpoint.create',
-  body: createWebhookEndpointBody,
-  read({ parts, body }) {
-    refuseBadUrl(parts, body.url)
-    return body
-  },
-  // The stored response contains the secret. A client that lost the response gets it again by a
-  // retry with the same idempotency key, until the key expires. There is no other way to get it.
-  async work(tx, { url, event_types: eventTypes, description }, tenantId) {
-    const secret = makeWebhookSecret()
-    const endpoint = await insertEndpoint(tx, {
-      tenantId,
-      id: randomUUIDv7(),
-      url,
-      eventTypes,
-      description: description ?? null,
-      secret,
-    })
-    if (endpoint === undefined) {
-      const detail = `You already have ${ENDPOINTS_MAX} webhook endpoints.`
-      throw new ProblemError('too-many-webhook-endpoints', { detail })
-    }
-    return resourceResponse(
-      201,
-      endpointPath(endpoint.id),
-      presentEndpointWithSecret(endpoint, secret),
-    )
-  },
-})
-
 export const updateWebhookEndpointBody = z.strictObject({
   url: urlField.optional(),
   event_types: eventTypesField.optional().meta({
@@ -214,54 +183,17 @@ export const updateWebhookEndpointBody = z.strictObject({
   }),
 })
 
-const updateWebhookEndpoint = keyedLocally({
-  operation: 'webhook_endpoint.update',
-  body: updateWebhookEndpointBody,
-  read({ parts, request, body: { event_types: eventTypes, ...fields } }) {
-    if (fields.url !== undefined) refuseBadUrl(parts, fields.url)
-    return { id: requestedEndpointId(request), changes: { ...fields, eventTypes } }
-  },
-  async work(tx, { id, changes }, tenantId) {
-    const endpoint = (await updateEndpoint(tx, { tenantId, id }, changes)) ?? endpointNotFound()
-    return resourceResponse(200, endpointPath(id), presentEndpoint(endpoint))
-  },
-})
-
-const deleteWebhookEndpoint = keyedLocally({
-  operation: 'webhook_endpoint.delete',
-  body: noFields,
-  mayOmitBody: true,
-  read: ({ request }) => requestedEndpointId(request),
-  async work(tx, id, tenantId) {
-    if (!(await deleteEndpoint(tx, { tenantId, id }))) endpointNotFound()
-    const tombstone = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }
-    return { status: 200, headers: jsonType, body: JSON.stringify(tombstone) }
-  },
-})
-
-const rotateWebhookSecret = keyedLocally({
-  operation: 'webhook_endpoint.rotate_secret',
-  body: noFields,
-  mayOmitBody: true,
-  read: ({ request }) => requestedEndpointId(request),
-  async work(tx, id, tenantId) {
-    const secret = makeWebhookSecret()
-    const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? endpointNotFound()
-    return resourceResponse(200, endpointPath(id), presentEndpointWithSecret(endpoint, secret))
-  },
-})
-
 export const endpointInPath = idInPath('we', 'The id of the webhook endpoint.')
 
 export const webhookEndpoints: Endpoints = {
-  'POST /v1/webhook-endpoints': {
-    serve: tenant(createWebhookEndpoint, 'webhooks:write'),
+  'POST /v1/webhook-endpoints': keyedLocally({
+    operation: 'webhook_endpoint.create',
+    scope: 'webhooks:write',
     operationId: 'createWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Create a webhook endpoint',
     description:
       'Creates a webhook endpoint: from now on, the service sends the chosen events to its URL. Store the secret of the response to verify the signatures of webhooks; it cannot be retrieved later.',
-    keyed: 'local',
     body: {
       schema: createWebhookEndpointBody.meta({ id: 'CreateWebhookEndpoint' }),
       example: { url: 'https://merchant.example/webhooks', event_types: ['payment.succeeded'] },
@@ -274,7 +206,33 @@ export const webhookEndpoints: Endpoints = {
       },
     },
     problems: ['too-many-webhook-endpoints', 'webhook-url-refused'],
-  },
+    read({ parts, body }) {
+      refuseBadUrl(parts, body.url)
+      return body
+    },
+    // The stored response contains the secret. A client that lost the response gets it again by a
+    // retry with the same idempotency key, until the key expires. There is no other way to get it.
+    async work(tx, { url, event_types: eventTypes, description }, tenantId) {
+      const secret = makeWebhookSecret()
+      const endpoint = await insertEndpoint(tx, {
+        tenantId,
+        id: randomUUIDv7(),
+        url,
+        eventTypes,
+        description: description ?? null,
+        secret,
+      })
+      if (endpoint === undefined) {
+        const detail = `You already have ${ENDPOINTS_MAX} webhook endpoints.`
+        throw new ProblemError('too-many-webhook-endpoints', { detail })
+      }
+      return resourceResponse(
+        201,
+        endpointPath(endpoint.id),
+        presentEndpointWithSecret(endpoint, secret),
+      )
+    },
+  }),
   'GET /v1/webhook-endpoints': {
     serve: tenant(listWebhookEndpoints, 'webhooks:read'),
     operationId: 'listWebhookEndpoints',
@@ -298,15 +256,15 @@ export const webhookEndpoints: Endpoints = {
     path: endpointInPath,
     answers: { 200: { description: 'The webhook endpoint.', schema: webhookEndpointSchema } },
   },
-  'POST /v1/webhook-endpoints/:id': {
-    serve: tenant(updateWebhookEndpoint, 'webhooks:write'),
+  'POST /v1/webhook-endpoints/:id': keyedLocally({
+    operation: 'webhook_endpoint.update',
+    scope: 'webhooks:write',
     operationId: 'updateWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Update a webhook endpoint',
     description:
       'Changes the fields that the request names, and keeps the others. With `disabled`, it disables the endpoint or enables it again. Waiting deliveries are sent to the new URL. The secret stays the same.',
     path: endpointInPath,
-    keyed: 'local',
     body: {
       schema: updateWebhookEndpointBody.meta({ id: 'UpdateWebhookEndpoint' }),
       example: { disabled: true },
@@ -320,15 +278,23 @@ export const webhookEndpoints: Endpoints = {
       },
     },
     problems: ['webhook-url-refused'],
-  },
-  'DELETE /v1/webhook-endpoints/:id': {
-    serve: tenant(deleteWebhookEndpoint, 'webhooks:write'),
+    read({ parts, request, body: { event_types: eventTypes, ...fields } }) {
+      if (fields.url !== undefined) refuseBadUrl(parts, fields.url)
+      return { id: requestedEndpointId(request), changes: { ...fields, eventTypes } }
+    },
+    async work(tx, { id, changes }, tenantId) {
+      const endpoint = (await updateEndpoint(tx, { tenantId, id }, changes)) ?? endpointNotFound()
+      return resourceResponse(200, endpointPath(id), presentEndpoint(endpoint))
+    },
+  }),
+  'DELETE /v1/webhook-endpoints/:id': keyedLocally({
+    operation: 'webhook_endpoint.delete',
+    scope: 'webhooks:write',
     operationId: 'deleteWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Delete a webhook endpoint',
     description: 'Deletes a webhook endpoint. No more events are sent to its URL.',
     path: endpointInPath,
-    keyed: 'local',
     body: noBody,
     answers: {
       200: {
@@ -336,16 +302,22 @@ export const webhookEndpoints: Endpoints = {
         schema: deletedWebhookEndpointSchema,
       },
     },
-  },
-  'POST /v1/webhook-endpoints/:id/rotate-secret': {
-    serve: tenant(rotateWebhookSecret, 'webhooks:write'),
+    read: ({ request }) => requestedEndpointId(request),
+    async work(tx, id, tenantId) {
+      if (!(await deleteEndpoint(tx, { tenantId, id }))) endpointNotFound()
+      const tombstone = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }
+      return { status: 200, headers: jsonType, body: JSON.stringify(tombstone) }
+    },
+  }),
+  'POST /v1/webhook-endpoints/:id/rotate-secret': keyedLocally({
+    operation: 'webhook_endpoint.rotate_secret',
+    scope: 'webhooks:write',
     operationId: 'rotateWebhookSecret',
     tag: 'Webhooks',
     summary: 'Rotate the secret of a webhook endpoint',
     description:
       'Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events. After several rotations, the last three secrets that were replaced within 24 hours sign, too.',
     path: endpointInPath,
-    keyed: 'local',
     body: noBody,
     answers: {
       200: {
@@ -354,5 +326,11 @@ export const webhookEndpoints: Endpoints = {
         headers: ['Location'],
       },
     },
-  },
+    read: ({ request }) => requestedEndpointId(request),
+    async work(tx, id, tenantId) {
+      const secret = makeWebhookSecret()
+      const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? endpointNotFound()
+      return resourceResponse(200, endpointPath(id), presentEndpointWithSecret(endpoint, secret))
+    },
+  }),
 }

@@ -6,9 +6,13 @@ import { type PaymentRequest, captureMethods } from '../../domain/payments/payme
 import { routePayment, type CreateParameters, type Routed } from '../../domain/payments/routing.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
-import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
-import { refusing, type KeyedContract, findReferenceProblem } from '../../http/keyed/keyed-route.ts'
-import { showPayment } from '../../http/keyed/keyed-answer.ts'
+import {
+  defineKeyedRoute,
+  refusing,
+  type KeyedContract,
+  findReferenceProblem,
+} from '../../http/keyed/keyed-route.ts'
+import { paymentResource } from '../../http/resources/payment-endpoint.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createPayment } from './phases.ts'
 import { z } from 'zod'
@@ -131,7 +135,7 @@ const createPaymentContract: KeyedContract = {
   ],
 }
 
-export const createPaymentEndpoint = keyedEndpoint({
+export const createPaymentEndpoint = defineKeyedRoute({
   operation: createPayment,
   path: '/v1/payments',
   scope: 'payments:write',
@@ -153,7 +157,7 @@ export const createPaymentEndpoint = keyedEndpoint({
       explainRefusal: () => Promise.resolve(customerNotFound()),
     })
   },
-  showUnfinished: showPayment,
+  resource: paymentResource,
 })
 
 /** Of a request that is refused. */

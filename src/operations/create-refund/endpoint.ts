@@ -2,14 +2,24 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { isDisputed } from '../../db/payments/disputes.ts'
 import { findPayment } from '../../db/payments/payments.ts'
-import { insertRefunds, type RefundRequest } from '../../db/payments/refunds.ts'
+import {
+  findRefund,
+  insertRefunds,
+  refundFromRow,
+  type RefundRequest,
+  type RefundRow,
+} from '../../db/payments/refunds.ts'
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
-import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
-import { refusing, type KeyedContract, findReferenceProblem } from '../../http/keyed/keyed-route.ts'
-import { showRefund } from '../../http/keyed/keyed-answer.ts'
+import type { KeyedResource } from '../../http/keyed/keyed-answer.ts'
+import {
+  defineKeyedRoute,
+  refusing,
+  type KeyedContract,
+  findReferenceProblem,
+} from '../../http/keyed/keyed-route.ts'
 import { invalidState } from '../../http/resources/payment-endpoint.ts'
 import {
   findRequestedPayment,
@@ -21,7 +31,7 @@ import {
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createRefund } from './phases.ts'
 import { z } from 'zod'
-import { refundReasons } from '../../domain/payments/refund.ts'
+import { presentRefund, refundPath, refundReasons } from '../../domain/payments/refund.ts'
 import {
   optionalField,
   optionalMetadataField,
@@ -74,7 +84,18 @@ const createRefundContract: KeyedContract = {
   ],
 }
 
-export const createRefundEndpoint = keyedEndpoint({
+const refundResource: KeyedResource = {
+  kind: 'refund',
+  async read(sql, { key: { tenantId, refundId }, resource }) {
+    const refund =
+      resource === null
+        ? await findRefund(sql, tenantId, refundId ?? '')
+        : refundFromRow(resource as RefundRow)
+    return refund && { ...refund, path: refundPath(refund.id), json: presentRefund(refund) }
+  },
+}
+
+export const createRefundEndpoint = defineKeyedRoute({
   operation: createRefund,
   path: '/v1/payments/:id/refunds',
   scope: 'refunds:write',
@@ -99,7 +120,7 @@ export const createRefundEndpoint = keyedEndpoint({
       explainRefusal: () => explainRefusedRefund(parts, payment, refund),
     })
   },
-  showUnfinished: showRefund,
+  resource: refundResource,
 })
 
 /** Nothing was captured, it is disputed, or too little of it is left. */

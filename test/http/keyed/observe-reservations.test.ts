@@ -5,10 +5,7 @@ import { StoreTimeoutError } from '../../../src/db/connection/store-errors.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
-import {
-  observeReservations,
-  type KeyedEndpoint,
-} from '../../../src/http/keyed/observe-reservations.ts'
+import { observeReservations, type KeyedEndpoint } from '../../../src/http/keyed/keyed-answer.ts'
 
 const TENANT = '01890a5d-ac96-774b-bcce-b302099a8057'
 

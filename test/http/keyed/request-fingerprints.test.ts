@@ -9,7 +9,7 @@ import {
   currentFingerprint,
   fingerprintsOf,
   type SentRequest,
-} from '../../../src/http/keyed/keyed-intent.ts'
+} from '../../../src/http/keyed/keyed-request.ts'
 import { optionalField } from '../../../src/http/requests/body-fields.ts'
 import {
   createWebhookEndpointBody,

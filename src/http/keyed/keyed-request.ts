@@ -2,7 +2,8 @@
 // written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
-import type { Intent } from '../../db/idempotency/intent.ts'
+import type { IdempotencyKey, KeyName } from '../../db/idempotency/idempotency-keys.ts'
+import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { containsSecret } from '../../domain/own-secrets.ts'
 import { findText } from '../../domain/problems/json-pointer.ts'
@@ -18,53 +19,23 @@ import { retentionOf } from '../../domain/idempotency/retention.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
-import type { IntentDraft, KeyedRequestParts, KeyedRoute } from './keyed-route.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 
-/** A validated request to do something once. Nothing is written for it yet. */
-export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
-  readonly intent: Intent
-  readonly fingerprints: RequestFingerprints
+/** A keyed request as it was sent, with its tenant. */
+export interface KeyedRequest extends RequestName, SentRequest {
+  readonly parts: ApiParts
+  readonly request: Request
+  readonly tenantId: string
 }
-
-/** @throws ProblemError that explains what is wrong with the request. */
-export async function readIntent(
-  route: KeyedRoute,
-  request: KeyedRequestParts,
-  keyed: KeyedRequest,
-): Promise<KeyedIntent> {
-  const { parts, tenantId } = request
-  const draft = await withinStoreTimeout(parts, route.readBeforeKey(request))
-  const { paymentId, refundId = null, parameters = {}, details, resource, explainRefusal } = draft
-  const fingerprints = fingerprintsOf(route.contract.body.schema, keyed)
-  const intent = {
-    tenantId,
-    id: randomUUIDv7(),
-    key: keyed.key,
-    firstSent: keyed.firstSent,
-    fingerprint: fingerprints.fingerprint,
-    validated: currentFingerprint(fingerprints),
-    operation: route.operation.name,
-    paymentId,
-    refundId,
-    parameters,
-    details,
-    retentionSeconds: retentionOf(parts.settings, route.operation.name),
-    expiredKeys: parts.settings.EXPIRED_KEYS,
-  }
-  return { intent, fingerprints, resource, explainRefusal }
-}
-
-/** The parts that every keyed request has. */
-export interface KeyedRequest extends RequestName, SentRequest {}
 
 /** @throws ProblemError that explains what is wrong with the key or the body. */
 export async function readKeyedRequest(
-  optional: { readonly mayOmit?: boolean } = {},
   parts: ApiParts,
   request: Request,
+  tenantId: string,
+  body: { readonly mayOmit?: boolean },
 ): Promise<KeyedRequest> {
   const name = readRequestName({
     idempotencyKey: headerLines(request, 'idempotency-key'),
@@ -72,16 +43,16 @@ export async function readKeyedRequest(
     firstSent: headerLines(request, 'repeatability-first-sent'),
     clientId: headerLines(request, 'repeatability-client-id'),
   })
-  return await readNamedRequest(name, optional, parts, request)
+  return { parts, request, tenantId, ...(await readNamedRequest(name, parts, request, body)) }
 }
 
 /** Reads a request whose key is known. Throws like `readKeyedRequest`. */
 export async function readNamedRequest(
   name: RequestName,
-  { mayOmit = false }: { readonly mayOmit?: boolean },
   parts: ApiParts,
   request: Request,
-): Promise<KeyedRequest> {
+  { mayOmit = false }: { readonly mayOmit?: boolean },
+): Promise<RequestName & SentRequest> {
   const { settings } = parts
   refuseForbiddenKey(name.key, settings)
   const bytes = await readOptionalBody(parts, request, mayOmit)
@@ -194,19 +165,51 @@ function leaveOutDefaults(schema: z.ZodObject, body: Body): Body {
   return Object.fromEntries(Object.entries(schema.parse(body)).filter(says))
 }
 
+/** What a request asks to reserve. Its id tells whether it was the one that reserved the key. */
+export function newKey<const Name extends string>(
+  { parts: { settings }, tenantId, key, firstSent }: KeyedRequest,
+  operation: Name,
+  fingerprints: RequestFingerprints,
+): KeyRequest & { readonly operation: Name } {
+  return {
+    tenantId,
+    id: randomUUIDv7(),
+    key,
+    firstSent,
+    fingerprint: fingerprints.fingerprint,
+    validated: currentFingerprint(fingerprints),
+    operation,
+    retentionSeconds: retentionOf(settings, operation),
+    expiredKeys: settings.EXPIRED_KEYS,
+  }
+}
+
+export function findKey(
+  parts: ApiParts,
+  { tenantId, key }: KeyName,
+): Promise<IdempotencyKey | undefined> {
+  return withinStoreTimeout(parts, parts.findKey(parts.store.sql, { tenantId, key }))
+}
+
 /**
- * Refuses a new key that is shorter than the minimum. A retry is never refused: the minimum may be newer than its key, and another key would be a second
- * execution.
+ * Reserves a key, unless it is new and too short, or its tenant has too many. A retry is never refused:
+ * the limits may be newer than its key, and another key would be a second execution.
  *
- * @param isKnown whether the key is reserved already; called only for a short key.
- * @throws ProblemError idempotency-key-too-short.
+ * @param reserve gets a function that tells whether the key is reserved already.
+ * @throws ProblemError idempotency-key-too-short or too-many-stored-keys.
  */
-export async function refuseShortKey(
-  { KEY_LENGTH_MIN }: ApiParts['settings'],
-  key: string,
-  isKnown: () => Promise<boolean>,
-): Promise<void> {
-  if (key.length >= KEY_LENGTH_MIN || (await isKnown())) return
-  const detail = `The Idempotency-Key has less than ${KEY_LENGTH_MIN} characters.`
-  throw new ProblemError('idempotency-key-too-short', { detail })
+export async function withinKeyLimits<Value>(
+  parts: ApiParts,
+  name: KeyName,
+  reserve: (isKnown: () => Promise<boolean>) => Promise<Value>,
+): Promise<Value> {
+  const { KEY_LENGTH_MIN, MAX_STORED_KEYS } = parts.settings
+  const { tenantId, key } = name
+  const isKnown = async () => (await findKey(parts, name)) !== undefined
+  if (key.length < KEY_LENGTH_MIN && !(await isKnown())) {
+    const detail = `The Idempotency-Key has less than ${KEY_LENGTH_MIN} characters.`
+    throw new ProblemError('idempotency-key-too-short', { detail })
+  }
+  const tenant = { tenantId, most: MAX_STORED_KEYS }
+  return await parts.limits.storedKeys.within(tenant, isKnown, () => reserve(isKnown))
 }
