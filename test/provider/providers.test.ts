@@ -2,7 +2,8 @@
 import { describe, expect, test } from '@jest/globals'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createProviders } from '../../src/provider/providers.ts'
-import { callNames, portCalls } from './contract/calls.ts'
+import { callNames } from '../../src/provider/calls.ts'
+import { portCalls } from './contract/calls.ts'
 import { identityOf, newPayment, refundOf, traceOf } from './contract/payments.ts'
 
 const other = { name: 'other' } as PaymentProvider

@@ -5,9 +5,10 @@ import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
+import { calls } from '../../test/provider/stripe/calls.ts'
 import { providerAt } from '../simulate/faults.ts'
 import type { Place, Role } from './points.ts'
-import { type RequestPatterns, secondProvider } from './second-provider-kind.ts'
+import { nameIn, type ProviderRequests, secondProvider } from './second-provider-kind.ts'
 import type { Action, Watch } from './watch.ts'
 import { listen } from './links.ts'
 
@@ -48,19 +49,13 @@ export class Gathering {
 const DELAY_MS = 250
 const POLL_MS = 5
 
-/**
- * The first pattern that matches names the request: a call of the port, which does not compile without a
- * pattern, or a read.
- */
-const PATTERNS: RequestPatterns = {
-  authorize: /^POST \/v1\/payment_intents$/,
-  capture: /^POST \/v1\/payment_intents\/[^/]+\/capture$/,
-  adjust: /^POST \/v1\/payment_intents\/[^/]+\/increment_authorization$/,
-  cancel: /^POST \/v1\/payment_intents\/[^/]+\/cancel$/,
-  refund: /^POST \/v1\/refunds$/,
-  look: /^GET \/v1\/(payment_intents|refunds)\/[^/]+$/,
-  dispute: /^GET \/v1\/disputes\/[^/]+$/,
-  list: /^GET /,
+const REQUESTS: ProviderRequests = {
+  calls,
+  reads: {
+    look: /^GET \/v1\/(payment_intents|refunds)\/[^/]+$/,
+    dispute: /^GET \/v1\/disputes\/[^/]+$/,
+    list: /^GET /,
+  },
 }
 
 /** Before the names of the second provider's requests. */
@@ -211,8 +206,6 @@ function abortOnClose(res: ServerResponse): AbortSignal {
 
 export function nameRequest(method: string, url: string): string {
   const line = `${method} ${url.split('?')[0]}`
-  const nameIn = (patterns: Partial<RequestPatterns>) =>
-    Object.entries(patterns).find(([, pattern]) => pattern.test(line))?.[0]
-  const second = nameIn(secondProvider?.patterns ?? {})
-  return second === undefined ? (nameIn(PATTERNS) ?? 'call') : `${SECOND}${second}`
+  const second = secondProvider && nameIn(secondProvider.requests, line)
+  return second === undefined ? (nameIn(REQUESTS, line) ?? 'call') : `${SECOND}${second}`
 }

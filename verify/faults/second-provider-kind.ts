@@ -2,9 +2,33 @@
 // Without such an extra the suite leaves the scenarios out that need one.
 import { globSync } from 'node:fs'
 import type { CallName } from '../../src/provider/calls.ts'
+import type { ContractCall } from '../../test/provider/contract/fixture.ts'
 
-/** A pattern of each call of the port, and of reads: the first one that matches names the request. */
-export type RequestPatterns = Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>>
+/** A call as a provider sees it: its request, where `*` is an id, and its name in the log of the stand-in. */
+type CallAtProvider = Pick<ContractCall, 'request' | 'kind'>
+
+/** The requests of a provider's API, by the names that points of the suite have. */
+export interface ProviderRequests {
+  readonly calls: Readonly<Partial<Record<CallName, CallAtProvider>>>
+  /** What stands before each path of a call, as a regular expression. */
+  readonly root?: string
+  readonly reads: Readonly<Record<'look' | 'dispute' | 'list', RegExp>>
+}
+
+/** The name of the call or of the read; undefined for any other request, which is given as `POST /path`. */
+export function nameIn({ calls, root = '', reads }: ProviderRequests, line: string) {
+  const patterns = Object.entries(calls).map(
+    ([
+      name,
+      {
+        request: { method, path },
+      },
+    ]) => {
+      return [name, new RegExp(`^${method} ${root}${path.replaceAll('*', '[^/]+')}$`)] as const
+    },
+  )
+  return [...patterns, ...Object.entries(reads)].find(([, pattern]) => pattern.test(line))?.[0]
+}
 
 /** An entry of its stand-in's log. */
 export interface OwnEntry {
@@ -30,7 +54,7 @@ export interface SecondProviderKind<Entry extends OwnEntry = OwnEntry> {
     readonly text: string
     readonly replacement: string
   }[]
-  readonly patterns: RequestPatterns
+  readonly requests: ProviderRequests
   readonly standIn: {
     readonly script: string
     /** The setting with its port. */
@@ -40,8 +64,6 @@ export interface SecondProviderKind<Entry extends OwnEntry = OwnEntry> {
     /** What its control API sets before a run. */
     readonly settings: object
   }
-  /** The kinds of its log in the words of the first provider's. */
-  readonly kinds: Readonly<Record<string, string>>
   /** Our ids in an entry of its log. */
   idsOf(entry: Entry): { readonly paymentId: string; readonly refundId: string | null } | null
 }

@@ -154,7 +154,13 @@ const calls: ProviderFixture['calls'] = {
     [...ofKnown, ['the amount as it was', { amount: '19.99' }], ['voided', { status: 'voided' }]],
   ),
   cancel: callOf(
-    { kind: 'transaction.void', amount: 1999, request: put('void'), ready: held },
+    {
+      kind: 'transaction.void',
+      amount: 1999,
+      request: put('void'),
+      confirmsNoAmount: true,
+      ready: held,
+    },
     voided,
     [
       ...ofKnown,

@@ -1,6 +1,7 @@
 // Braintree as the second provider of the fault suite.
 import type { OwnEntry, SecondProviderKind } from '../../../verify/faults/second-provider-kind.ts'
 import { correlationIn } from '../order-id.ts'
+import { fixture } from '../test/fixture.ts'
 import { faultNames } from '../stand-in/faults/faults.ts'
 
 interface Entry extends OwnEntry {
@@ -34,15 +35,14 @@ export const secondProvider: SecondProviderKind<Entry> = {
       replacement: 'lookUpLagSeconds: 0,',
     },
   ],
-  patterns: {
-    authorize: /^POST \/merchants\/[^/]+\/transactions$/,
-    capture: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/submit_for_settlement$/,
-    adjust: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/adjust_authorization$/,
-    cancel: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/void$/,
-    refund: /^POST \/merchants\/[^/]+\/transactions\/[^/]+\/refund$/,
-    look: /^GET \/merchants\/[^/]+\/transactions\/[^/]+$/,
-    dispute: /^GET \/merchants\/[^/]+\/disputes\/[^/]+$/,
-    list: /^\w+ \/merchants\//,
+  requests: {
+    calls: fixture.calls,
+    root: '/merchants/[^/]+',
+    reads: {
+      look: /^GET \/merchants\/[^/]+\/transactions\/[^/]+$/,
+      dispute: /^GET \/merchants\/[^/]+\/disputes\/[^/]+$/,
+      list: /^\w+ \/merchants\//,
+    },
   },
   standIn: {
     script: 'extras/braintree/stand-in/main.ts',
@@ -50,12 +50,6 @@ export const secondProvider: SecondProviderKind<Entry> = {
     faults: faultNames,
     // An account can have its check for duplicates switched off.
     settings: { duplicate_seconds: 0 },
-  },
-  kinds: {
-    'transaction.sale': 'payment_intent.create',
-    'transaction.submit_for_settlement': 'payment_intent.capture',
-    'transaction.void': 'payment_intent.cancel',
-    'transaction.refund': 'refund.create',
   },
   idsOf: ({ order_id: orderId }) => correlationIn(orderId),
 }

@@ -1,9 +1,11 @@
 // Tests every adapter against servers with unexpected answers, lost connections, and missing servers.
 // Each case has one outcome, and no request is ever repeated.
+import type { RequestListener } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { startAnsweringServer, type AnsweringServer } from './answering-server.ts'
-import { callNames, callNamesOf, callOf, portCalls } from './calls.ts'
+import { callNames } from '../../../src/provider/calls.ts'
+import { callNamesOf, callOf, portCalls } from './calls.ts'
 import { fixtures } from './fixtures.ts'
 import { identityOf } from './payments.ts'
 
@@ -14,10 +16,23 @@ const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
 const testOnIpv6 = hasIpv6 ? test : test.skip
 
 describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
-  const { adapterFor, calls, knownId, paymentOf, refusals, secret } = fixture
+  const { adapterFor, calls, knownId, paymentOf, readBefore, refusals, secret } = fixture
   const names = callNamesOf(fixture)
   let server: AnsweringServer
+  let reads: number
   afterEach(async () => server.close())
+
+  /** What a call reads first is there. */
+  const serve = async (listener: RequestListener, host?: string) => {
+    reads = 0
+    const answer: RequestListener = (request, response) => {
+      if (readBefore === undefined || request.method !== 'GET') return listener(request, response)
+      reads += 1
+      return readBefore(request, response)
+    }
+    return await startAnsweringServer(answer, host)
+  }
+  const requests = () => server.requests() - reads
 
   const waiting = paymentOf({ providerPaymentId: knownId })
 
@@ -26,12 +41,12 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
 
   test.each(names)('%s: the right answer is done', async (name) => {
     const identity = identityOf(name)
-    server = await startAnsweringServer(callOf(calls, name).right(waiting, identity))
+    server = await serve(callOf(calls, name).right(waiting, identity))
 
     const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
 
     expect(outcome.outcome).toBe('done')
-    expect(server.requests()).toBe(1)
+    expect(requests()).toBe(1)
   })
 
   const wrong = names.flatMap((name) =>
@@ -39,16 +54,16 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
   )
   test.each(wrong)('$name: a success with $title is unknown', async ({ name, answer }) => {
     const identity = identityOf(name)
-    server = await startAnsweringServer(answer(waiting, identity))
+    server = await serve(answer(waiting, identity))
 
     const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
 
     expect(outcome.outcome).toBe('unknown')
-    expect(server.requests()).toBe(1)
+    expect(requests()).toBe(1)
   })
 
   test.each(refusals)('%s: %s, for every call', async (_title, expected, listener) => {
-    server = await startAnsweringServer(listener)
+    server = await serve(listener)
     const adapter = adapterFor(server.url)
 
     for (const name of names) {
@@ -56,23 +71,23 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
 
       expect([name, outcome.outcome]).toEqual([name, expected])
     }
-    expect(server.requests()).toBe(names.length)
+    expect(requests()).toBe(names.length)
   })
 
   test.each(names)('a reset is not repeated, and leaves %s unknown', async (name) => {
-    server = await startAnsweringServer((request) => request.socket.resetAndDestroy())
+    server = await serve((request) => request.socket.resetAndDestroy())
 
     const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identityOf(name))
 
     expect(outcome.outcome).toBe('unknown')
-    expect(server.requests()).toBe(1)
+    expect(requests()).toBe(1)
   })
 
   // Node announces neither a response nor an error.
   test.each(names)(
     '%s is unknown, and in time, when the server switches protocols',
     async (name) => {
-      server = await startAnsweringServer((request) => {
+      server = await serve((request) => {
         const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
         request.socket.write(head)
       })
@@ -81,12 +96,12 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
       const outcome = await portCalls[name].make(adapter, waiting, identityOf(name))
 
       expect(outcome.outcome).toBe('unknown')
-      expect(server.requests()).toBe(1)
+      expect(requests()).toBe(1)
     },
   )
 
   test('a call that the provider cannot make is declined, and nothing is sent', async () => {
-    server = await startAnsweringServer(() => {})
+    server = await serve(() => {})
     const adapter = adapterFor(server.url)
 
     for (const name of callNames.filter((one) => !names.includes(one))) {
@@ -94,12 +109,12 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
 
       expect([name, outcome.outcome]).toEqual([name, 'declined'])
     }
-    expect(server.requests()).toBe(0)
+    expect(requests()).toBe(0)
   })
 
   // A repetition would be refused, which would hide that the first request may have run.
   test('a reset by a server that then refuses connections is unknown', async () => {
-    server = await startAnsweringServer((request) => {
+    server = await serve((request) => {
       server.refuse()
       request.socket.resetAndDestroy()
     })
@@ -107,11 +122,11 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
     const outcome = await authorize(server.url)
 
     expect(outcome.outcome).toBe('unknown')
-    expect(server.requests()).toBe(1)
+    expect(requests()).toBe(1)
   })
 
   test('a connection that is reset in the middle of the answer is unknown, and not repeated', async () => {
-    server = await startAnsweringServer((request, response) => {
+    server = await serve((request, response) => {
       response.writeHead(200, { 'content-length': 1_000 })
       response.write('{"id": "pi_1",', () => request.socket.resetAndDestroy())
     })
@@ -119,13 +134,13 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
     const outcome = await authorize(server.url)
 
     expect(outcome.outcome).toBe('unknown')
-    expect(server.requests()).toBe(1)
+    expect(requests()).toBe(1)
   })
 
   test('a reset of a connection that an earlier call left open is unknown, and not repeated', async () => {
     const identity = identityOf('started')
-    server = await startAnsweringServer((request, response) => {
-      if (server.requests() === 1) {
+    server = await serve((request, response) => {
+      if (requests() === 1) {
         return calls.authorize.right(waiting, identity)(request, response)
       }
       server.refuse()
@@ -138,12 +153,12 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
 
     expect(first.outcome).toBe('done')
     expect(outcome.outcome).toBe('unknown')
-    expect(server.requests()).toBe(2)
+    expect(requests()).toBe(2)
   })
 
   testOnIpv6('a server with an IPv6 address is reached', async () => {
     const identity = identityOf('started')
-    server = await startAnsweringServer(calls.authorize.right(waiting, identity), '::1')
+    server = await serve(calls.authorize.right(waiting, identity), '::1')
 
     expect((await authorize(server.url, identity)).outcome).toBe('done')
   })
@@ -151,7 +166,7 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
   test('no part of an exchange contains the secret key, which is sent', async () => {
     const identity = identityOf('started')
     const authorization: string[] = []
-    server = await startAnsweringServer((request, response) => {
+    server = await serve((request, response) => {
       authorization.push(request.headers.authorization ?? '')
       calls.authorize.right(waiting, identity)(request, response)
     })

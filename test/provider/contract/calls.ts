@@ -2,12 +2,18 @@
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import type { CallIdentity, CallName, Trace } from '../../../src/provider/calls.ts'
+import {
+  callNames,
+  declarationOf,
+  type CallIdentity,
+  type CallName,
+  type ProviderCall,
+  type Trace,
+} from '../../../src/provider/calls.ts'
 import type { ContractCall, ProviderFixture } from './fixture.ts'
 import { identityOf, refundOf } from './payments.ts'
 
 interface PortCall {
-  /** Makes the call, for the whole amount; an adjustment adds 500. */
   readonly make: (
     adapter: PaymentProvider,
     payment: Payment,
@@ -21,46 +27,34 @@ interface PortCall {
   ) => Promise<Outcome<unknown>>
 }
 
-export const portCalls = {
-  authorize: {
-    make: (adapter, payment, identity) => adapter.calls.authorize.execute({ payment }, identity),
-    find: (adapter, payment, trace) => adapter.calls.authorize.find({ payment }, trace),
-  },
-  capture: {
-    make: (adapter, payment, identity) =>
-      adapter.calls.capture.execute({ payment, amountMinor: payment.amountMinor }, identity),
-    find: (adapter, payment, trace) =>
-      adapter.calls.capture.find({ payment, amountMinor: payment.amountMinor }, trace),
-  },
-  adjust: {
-    make: (adapter, payment, identity) =>
-      adapter.calls.adjust.execute({ payment, amountMinor: payment.amountMinor + 500 }, identity),
-    find: (adapter, payment, trace) =>
-      adapter.calls.adjust.find({ payment, amountMinor: payment.amountMinor + 500 }, trace),
-  },
-  cancel: {
-    make: (adapter, payment, identity) =>
-      adapter.calls.cancel.execute({ payment, reason: null }, identity),
-    find: (adapter, payment, trace) => adapter.calls.cancel.find({ payment }, trace),
-  },
-  refund: {
-    make: (adapter, payment, identity) =>
-      adapter.calls.refund.execute({ payment, refund: refundOf(payment) }, identity),
-    find: (adapter, payment, trace) =>
-      adapter.calls.refund.find({ payment, refund: refundOf(payment) }, trace),
-  },
-} as const satisfies Record<CallName, PortCall>
+/** The arguments of every call: for the whole amount; an adjustment adds 500. */
+function argumentsOf(name: CallName, payment: Payment) {
+  const amountMinor = payment.amountMinor + (name === 'adjust' ? 500 : 0)
+  return { payment, amountMinor, reason: null, refund: refundOf(payment) }
+}
 
-export const callNames = Object.keys(portCalls) as CallName[]
+const callAt = (adapter: PaymentProvider, name: CallName) =>
+  adapter.calls[name] as ProviderCall<object, unknown>
+
+export const portCalls = Object.fromEntries(
+  callNames.map((name): [string, PortCall] => [
+    name,
+    {
+      make: (adapter, payment, identity) =>
+        callAt(adapter, name).execute(argumentsOf(name, payment), identity),
+      find: (adapter, payment, trace) =>
+        callAt(adapter, name).find(argumentsOf(name, payment), trace),
+    },
+  ]),
+) as Readonly<Record<CallName, PortCall>>
 
 /** The calls that the provider can make, as its adapter declares. */
 export function callNamesOf({ adapterFor }: Pick<ProviderFixture, 'adapterFor'>): CallName[] {
   const { capabilities } = adapterFor('http://127.0.0.1:1')
-  const cannot = {
-    adjust: !capabilities.incrementalAuthorization,
-    cancel: !capabilities.void,
-  }
-  return callNames.filter((name) => !(name in cannot && cannot[name as keyof typeof cannot]))
+  return callNames.filter((name) => {
+    const needs = declarationOf(name)?.needs
+    return needs === undefined || capabilities[needs]
+  })
 }
 
 /** @throws Error when the fixture leaves out a call that its adapter declares. */

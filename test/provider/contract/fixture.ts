@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import type { CallIdentity, CallName } from '../../../src/provider/calls.ts'
+import type { CallIdentity, CallName, providerCalls } from '../../../src/provider/calls.ts'
 
 /** A running stand-in of the provider. */
 export interface ContractStandIn {
@@ -23,6 +23,11 @@ export interface ContractStandIn {
   close(): Promise<void>
 }
 
+/** The calls that every provider can make. */
+type UsualCall = {
+  [Name in CallName]: (typeof providerCalls)[Name] extends { needs: string } ? never : Name
+}[CallName]
+
 export interface ContractCall {
   /** Its name in the log of the stand-in. */
   readonly kind: string
@@ -32,6 +37,8 @@ export interface ContractCall {
   readonly request: { readonly method: string; readonly path: string }
   /** Creates a payment for which the call is possible. */
   readonly ready: (adapter: PaymentProvider, standIn: ContractStandIn) => Promise<Payment>
+  /** The answer names no amount, or none that counts. */
+  readonly confirmsNoAmount?: true
   /** The answer that confirms the call. */
   readonly right: (payment: Payment, identity: CallIdentity) => RequestListener
   /** Answers that look like a success and do not confirm it. */
@@ -57,8 +64,10 @@ export interface ProviderFixture {
   /** Must reach no outcome. */
   readonly secret: string
   /** Without those that the provider declares it cannot make. */
-  readonly calls: Readonly<Record<Exclude<CallName, 'adjust' | 'cancel'>, ContractCall>> &
+  readonly calls: Readonly<Record<UsualCall, ContractCall>> &
     Readonly<Partial<Record<CallName, ContractCall>>>
+  /** The answer to a read that a call makes before its request. Undefined: none makes one. */
+  readonly readBefore?: RequestListener
   /** Answers that refuse any call, or that the provider would never give. */
   readonly refusals: readonly (readonly [
     title: string,

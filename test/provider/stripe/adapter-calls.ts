@@ -1,12 +1,10 @@
 // Calls of the Stripe adapter for tests: payments, identities, and an adapter for any server.
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import type { CallName } from '../../../src/provider/calls.ts'
 import { createStripeProvider } from '../../../src/provider/stripe/stripe-provider.ts'
-import { authorize, capture, portCalls } from '../contract/calls.ts'
+import { authorize, capture } from '../contract/calls.ts'
 import { newPayment } from '../contract/payments.ts'
 
-export { callNames } from '../contract/calls.ts'
 export { identityOf, refundOf, traceOf } from '../contract/payments.ts'
 
 export const SECRET_KEY = 'sk_test_51VerySecretIndeed'
@@ -34,52 +32,3 @@ export async function authorized(
 export async function captured(adapter: PaymentProvider): Promise<Payment> {
   return await capture(adapter, await authorized(adapter))
 }
-
-interface Call {
-  /** Its name in the provider's log. */
-  readonly kind: string
-  /** In minor units, as the log has it. */
-  readonly amount: number
-  readonly path: string
-  /** Creates a payment for which the call is possible. */
-  readonly ready: (adapter: PaymentProvider) => Promise<Payment>
-}
-
-/** Every executing call of the port. */
-export const calls = {
-  authorize: {
-    kind: 'payment_intent.create',
-    amount: 1999,
-    path: '/v1/payment_intents',
-    ready: async () => paymentOf(),
-    ...portCalls.authorize,
-  },
-  capture: {
-    kind: 'payment_intent.capture',
-    amount: 1999,
-    path: '/v1/payment_intents/*/capture',
-    ready: authorized,
-    ...portCalls.capture,
-  },
-  adjust: {
-    kind: 'payment_intent.increment_authorization',
-    amount: 2499,
-    path: '/v1/payment_intents/*/increment_authorization',
-    ready: (adapter) => authorized(adapter, { captureMethod: 'manual' }),
-    ...portCalls.adjust,
-  },
-  cancel: {
-    kind: 'payment_intent.cancel',
-    amount: 1999,
-    path: '/v1/payment_intents/*/cancel',
-    ready: authorized,
-    ...portCalls.cancel,
-  },
-  refund: {
-    kind: 'refund.create',
-    amount: 1999,
-    path: '/v1/refunds',
-    ready: captured,
-    ...portCalls.refund,
-  },
-} as const satisfies Record<CallName, Call>

@@ -5,9 +5,10 @@ import { showPaymentId, type Payment } from '../../../src/domain/payments/paymen
 import { createStripeEventReader } from '../../../src/provider/stripe/webhooks.ts'
 import { startProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import { answerJson } from '../contract/answering-server.ts'
-import type { ContractCall, ContractStandIn, ProviderFixture } from '../contract/fixture.ts'
-import { adapterFor, calls, paymentOf, SECRET_KEY } from './adapter-calls.ts'
-import { intent, refund, taken } from './answered.ts'
+import type { ContractStandIn, ProviderFixture } from '../contract/fixture.ts'
+import { adapterFor, paymentOf, SECRET_KEY } from './adapter-calls.ts'
+import { intent } from './answered.ts'
+import { calls } from './calls.ts'
 
 async function startStandIn(systemNow: () => number): Promise<ContractStandIn> {
   const provider = await startProvider({ systemNow })
@@ -20,82 +21,6 @@ async function startStandIn(systemNow: () => number): Promise<ContractStandIn> {
     reset: async () => void (await provider.control('POST', '/reset')),
     close: async () => provider.close(),
   }
-}
-
-const raised = { amount: 2499, amount_capturable: 2499 }
-
-const foreign: readonly (readonly [string, unknown])[] = [
-  ['an empty object', {}],
-  ['an empty list', []],
-  ['a foreign object', { status: 'ok' }],
-  ['a number', 5],
-  ['a text', 'OK'],
-  ['true', true],
-  ['null', null],
-]
-
-type Bodies = readonly (readonly [title: string, body: unknown])[]
-
-function callOf(name: keyof typeof calls, right: object, wrong: Bodies): ContractCall {
-  const { kind, amount, path, ready } = calls[name]
-  return {
-    kind,
-    amount,
-    request: { method: 'POST', path },
-    ready: (adapter) => ready(adapter),
-    right: () => answerJson(200, right),
-    wrong: [...wrong, ...foreign].map(([title, body]) => [title, () => answerJson(200, body)]),
-  }
-}
-
-const contractCalls: ProviderFixture['calls'] = {
-  authorize: callOf('authorize', intent(), [
-    ['an object without an id', intent({ id: undefined })],
-    ['an object of another kind', intent({ object: 'charge' })],
-    ['another amount', intent({ amount: 2000 })],
-    ['an amount as a text', intent({ amount: '1999' })],
-    ['another currency', intent({ currency: 'usd' })],
-    ['less held than asked for', intent({ amount_capturable: 1000 })],
-    ['a payment that was taken at once', intent(taken)],
-    [
-      'a payment that waits for its customer, without a secret to ask with',
-      intent({ status: 'requires_action', client_secret: null }),
-    ],
-    [
-      'another amount that waits for its customer',
-      intent({ status: 'requires_action', amount: 2000 }),
-    ],
-    ['a payment that is still processing', intent({ status: 'processing' })],
-    ['a canceled payment', intent({ status: 'canceled' })],
-  ]),
-  capture: callOf('capture', intent(taken), [
-    ['the intent as it was', intent()],
-    ['another intent', intent({ ...taken, id: 'pi_2' })],
-    ['another amount', intent({ ...taken, amount: 2000 })],
-    ['another currency', intent({ ...taken, currency: 'usd' })],
-    ['less taken than asked for', intent({ ...taken, amount_received: 1000 })],
-    ['a canceled intent', intent({ status: 'canceled' })],
-  ]),
-  adjust: callOf('adjust', intent(raised), [
-    ['the intent as it was', intent()],
-    ['another intent', intent({ ...raised, id: 'pi_2' })],
-    ['less held than asked for', intent({ ...raised, amount_capturable: 1999 })],
-    ['another currency', intent({ ...raised, currency: 'usd' })],
-  ]),
-  cancel: callOf('cancel', intent({ status: 'canceled' }), [
-    ['the intent as it was', intent()],
-    ['another intent that was canceled', intent({ status: 'canceled', id: 'pi_2' })],
-    ['a captured intent', intent(taken)],
-  ]),
-  refund: callOf('refund', refund(), [
-    ['an object without an id', refund({ id: undefined })],
-    ['an object of another kind', refund({ object: 'charge' })],
-    ['another amount', refund({ amount: 2000 })],
-    ['an amount as a text', refund({ amount: '1999' })],
-    ['another currency', refund({ currency: 'usd' })],
-    ['a refund in a status that we do not know', refund({ status: 'lost' })],
-    ['a refund without a status', refund({ status: null })],
-  ]),
 }
 
 const invalid = { type: 'invalid_request_error', message: 'no' }
@@ -178,7 +103,8 @@ export const stripeFixture: ProviderFixture = {
   startStandIn,
   knownId: 'pi_1',
   secret: SECRET_KEY,
-  calls: contractCalls,
+  calls,
+  readBefore: answerJson(200, intent()),
   refusals,
   reads: { method: 'GET' },
   implausible,

@@ -13,13 +13,14 @@ import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import {
   adapterFor,
   authorized,
-  callNames,
-  calls,
   captured,
   identityOf,
   paymentOf,
   refundOf,
 } from './adapter-calls.ts'
+import { callNames } from '../../../src/provider/calls.ts'
+import { portCalls } from '../contract/calls.ts'
+import { calls } from './calls.ts'
 import { ownProvider } from '../../support/own-provider.ts'
 
 const provider = ownProvider()
@@ -41,36 +42,11 @@ const intentOf = (payment: Payment) =>
 const executed = async (kind: string) =>
   (await provider.executed()).filter((entry) => entry.kind === kind)
 
-/** What the evidence of each call names, beside its provider key. */
-const evidence: Readonly<Record<CallName, { asked: object; answered: object; value: object }>> = {
-  authorize: {
-    asked: { call: 'payment_intents.create', amount: 1999 },
-    answered: { payment_status: 'requires_capture', amount: 1999 },
-    value: { status: 'held', captureBefore: expect.any(Date) },
-  },
-  capture: {
-    asked: { call: 'payment_intents.capture' },
-    answered: { payment_status: 'succeeded' },
-    value: { amountCapturedMinor: 1999 },
-  },
-  adjust: { asked: { amount: 2499 }, answered: {}, value: {} },
-  cancel: {
-    asked: { call: 'payment_intents.cancel' },
-    answered: { payment_status: 'canceled' },
-    value: { reason: null },
-  },
-  refund: {
-    asked: { call: 'refunds.create', amount: 1999 },
-    answered: { refund_status: 'succeeded', amount: 1999 },
-    value: { providerRefundId: expect.stringMatching(/^re_/) },
-  },
-}
-
 test.each(callNames)(
   '%s is done, with evidence; again, with the same key, it executes nothing and tells the same',
   async (name) => {
-    const { kind, amount, ready, make } = calls[name]
-    const { asked, answered, value } = evidence[name]
+    const { kind, amount, ready, asked, answered, value = {} } = calls[name]
+    const { make } = portCalls[name]
     const payment = await ready(adapter)
     const identity = identityOf(name)
     const named = name === 'authorize' ? {} : { payment_id: payment.providerPaymentId }
@@ -90,6 +66,15 @@ test.each(callNames)(
     ])
   },
 )
+
+test('an authorization says until when it holds, and a refund its id', async () => {
+  const payment = await captured(adapter)
+  const held = await portCalls.authorize.make(adapter, paymentOf(), identityOf('started'))
+  const refunded = await portCalls.refund.make(adapter, payment, identityOf('started'))
+
+  expect(held).toMatchObject({ value: { captureBefore: expect.any(Date) } })
+  expect(refunded).toMatchObject({ value: { providerRefundId: expect.stringMatching(/^re_/) } })
+})
 
 test.each(cancelReasons)('a cancellation tells the provider the reason %s', async (reason) => {
   const payment = await authorized(adapter)
@@ -286,7 +271,7 @@ test.each<[string, CallName, () => Promise<Payment>, object]>([
     'cancel',
     async () => {
       const payment = await authorized(adapter)
-      await calls.cancel.make(adapter, payment, identityOf('started'))
+      await portCalls.cancel.make(adapter, payment, identityOf('started'))
       return payment
     },
     { outcome: 'done', answered: { status: 400 } },
@@ -307,7 +292,7 @@ test.each<[string, CallName, () => Promise<Payment>, object]>([
   const payment = await make()
   const before = await executed(calls[name].kind)
 
-  const outcome = await calls[name].make(adapter, payment, identityOf('again'))
+  const outcome = await portCalls[name].make(adapter, payment, identityOf('again'))
 
   expect(outcome).toMatchObject(expected)
   expect(await executed(calls[name].kind)).toEqual(before)
@@ -366,11 +351,12 @@ const faulty = faultNames.map((fault) => ({ fault, ...sorted[fault] }))
 test.each(faulty)(
   '$fault: $outcome, and repeating it executes at most once',
   async ({ fault, outcome: expected, keptFailure, delay_ms = 0 }) => {
-    const { kind, amount, path, ready, make } = calls.authorize
-    const payment = await ready()
+    const { kind, amount, request, ready } = calls.authorize
+    const { make } = portCalls.authorize
+    const payment = await ready(adapter)
     const identity = identityOf('started')
     const hasty = adapterFor(provider.url, TIMEOUT_MS)
-    await provider.addFault({ match: { method: 'POST', path }, fault, delay_ms })
+    await provider.addFault({ match: request, fault, delay_ms })
 
     const first = await make(hasty, payment, identity)
 
