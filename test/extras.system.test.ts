@@ -12,7 +12,7 @@ import { makeTemporaryFolder } from './support/temporary-folder.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const NOT_COPIED = ['node_modules', '.git', '.data']
 const TESTS = [
-  'test/(structure|config|wire-providers)\\.test',
+  'test/(structure|config|wiring)\\.test',
   'test/http/(payments/providers|server/routes)\\.test',
   'test/(provider/contract/webhooks|start/tenants/run|dev/stack/webhooks-settings)\\.test',
   'test/verify/faults/(machine-needs|plan|provider-proxy)\\.test',

@@ -24,8 +24,6 @@ const LOG = 'src/log.ts'
 const SPANS = 'src/tracing/spans.ts'
 const STACK_SETTINGS = 'src/start/stack-settings.ts'
 const WIRING = 'src/wiring.ts'
-/** The providers, and nothing else. */
-const WIRE_PROVIDERS = 'src/wire-providers.ts'
 /** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
 /** The calls that move money, as data. */
@@ -81,13 +79,11 @@ export const layers: readonly Layer[] = [
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: WIRE_PROVIDERS,            mayImport: ['src/engine/', 'src/db/', 'src/provider/', 'src/names/', CONFIG, CONFIG_ERROR],
-    packages: ['pino', 'node:'] },
-  { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', WIRE_PROVIDERS, CONFIG, CONFIG_ERROR],
+  { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', CONFIG, CONFIG_ERROR],
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, ADAPTERS, WIRE_PROVIDERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
+  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
     packages: ['node:'] },
   { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
     packages: ['node:'] },

@@ -1,5 +1,4 @@
-// Renders the tables of docs/api.md and docs/flavours.md: routes, problems, and how the flavours differ.
-import { differences, flavors, type Flavor } from '../../src/domain/problems/flavor.ts'
+// Renders the tables of docs/api.md: routes and problems.
 import { storedProblems, type StoredProblem } from '../../src/domain/operations/stored-response.ts'
 import { mayRetry, problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { tags, type Endpoints } from '../../src/http/contracts/contract.ts'
@@ -48,18 +47,4 @@ export function renderStoredProblems(): string {
     .map(([type, when]) => [String(problems[type as StoredProblem].status), code(type), when])
     .toSorted(([one = ''], [other = '']) => one.localeCompare(other))
   return renderTable(['status', 'type', 'when it is final'], rows)
-}
-
-export function renderFlavours(): string {
-  const rows = differences.map((difference) => [
-    difference.situation,
-    ...flavors.map((flavor) => showDifference(difference[flavor])),
-    difference.because ?? '',
-  ])
-  return renderTable(['', ...flavors.map(code), 'why'], rows)
-}
-
-function showDifference(shown: (typeof differences)[number][Flavor]): string {
-  if (typeof shown === 'string') return shown
-  return `${code(String(shown.status))} ${code(shown.type)}, ${code(shown.code)}`
 }

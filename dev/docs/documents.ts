@@ -1,7 +1,8 @@
 // The documents that are derived from code, as a whole or in sections. Writes them, or tells which of them
 // the code would write differently.
 import { globSync, readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
-import { renderFlavours, renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
+import { renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
+import { renderFlavours } from './flavours.ts'
 import { renderConfigurationPage, type Settings } from './configuration-page.ts'
 import { renderCurrencies } from './currencies-table.ts'
 import { renderFunction } from './function-source.ts'

@@ -65,40 +65,7 @@ export interface ApiParts {
   /** By the name of the provider; only of providers with whose secret signatures can be verified. */
   readonly eventReaders: ReadonlyMap<string, EventReader>
   /** For a request of a tenant, with the limits that the tenant has of its own. */
-  readonly settings: Pick<
-    Config,
-    | 'WAIT_SECONDS'
-    | 'WAIT_MAX_SECONDS'
-    | 'KEY_RETENTION_SECONDS'
-    | 'KEY_RETENTION_SECONDS_BY_OPERATION'
-    | 'IDEMPOTENCY_FLAVOR'
-    | 'IDEMPOTENCY_MEMBER'
-    | 'EXPIRED_KEYS'
-    | 'CARD_NUMBER_CHECK'
-    | 'ENCRYPTION_KEYS'
-    | 'STORE_TIMEOUT_MS'
-    | 'CHECK_ON_READ_SECONDS'
-    | 'WEBHOOK_ALLOW_INSECURE'
-    | 'HTTP_KEEP_ALIVE_SECONDS'
-    | 'MAX_CONNECTIONS'
-    | 'REQUEST_MAX_AGE_SECONDS'
-    | 'TRUST_PROXY'
-    | 'ADMIN_API_KEY'
-    | 'ADMIN_DUAL_CONTROL'
-    | 'CONSOLE'
-    | 'CONSOLE_IDLE_SECONDS'
-    | 'LEASE_MS'
-    | 'SWEEP_INTERVAL_MS'
-    | 'BREAKER_OPEN_MS'
-    | 'PROVIDER_KEY_WINDOW_SECONDS'
-    | 'PROVIDER_SETTLE_SECONDS'
-    | 'MAX_ACTIVE_KEYS'
-    | 'MAX_STORED_KEYS'
-    | 'KEY_LENGTH_MIN'
-    | 'RATE_LIMIT_WRITES'
-    | 'RATE_LIMIT_READS'
-    | 'RATE_LIMIT_WINDOW_SECONDS'
-  >
+  readonly settings: Config
   /** Whether new payments and refunds of the request's tenant must have a reference. */
   readonly requiresReference?: boolean
   readonly limits: ApiLimits

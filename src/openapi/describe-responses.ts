@@ -12,7 +12,7 @@ import {
   problemSchema,
   stripeErrorSchema,
 } from '../http/contracts/problem-schema.ts'
-import { pascalCase } from './openapi-document.ts'
+import { pascalCase } from './share-parts.ts'
 import { problemNamesOf, problemsOf, type ContractedEndpoint } from './problems-of.ts'
 
 /** The name of the response with any other status. */

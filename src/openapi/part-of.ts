@@ -6,7 +6,7 @@ import {
   type OpenapiDocument,
   type Operation,
   type Paths,
-} from './openapi-document.ts'
+} from './share-parts.ts'
 import { problemGroups } from './problems-of.ts'
 
 export interface Audience {

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import type { Store } from '../../src/db/connection/client.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
-import { wireEventReaders, wireProviders } from '../../src/wire-providers.ts'
+import { wireEventReaders, wireProviders } from '../../src/wiring.ts'
 import { openTestStore } from '../db/reservations.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 

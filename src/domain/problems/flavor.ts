@@ -1,6 +1,6 @@
-// The flavours of the API, and every difference between them: `ietf` follows the RFCs and drafts of
+// The flavours of the API, and how each renders a problem: `ietf` follows the RFCs and drafts of
 // the IETF, `stripe` does what the SDKs of Stripe expect, `acp` is the Agentic Commerce Protocol.
-// docs/flavours.md shows this table.
+// dev/docs/flavours.ts lists the differences.
 import { errorMember, problemBody, type FieldError } from './problem-error.ts'
 import { problems, type ProblemType } from './problems.ts'
 
@@ -68,22 +68,6 @@ function quote(name: string): string {
 export const flavors = ['ietf', 'stripe', 'acp'] as const
 export type Flavor = (typeof flavors)[number]
 
-/** An error in one flavour: its status, and the type and code of its error object. */
-interface ErrorExample {
-  readonly status: number
-  readonly type: string
-  readonly code: string
-}
-
-interface Difference {
-  readonly situation: string
-  readonly ietf: ErrorExample | string
-  readonly stripe: ErrorExample | string
-  readonly acp: ErrorExample | string
-  /** The reason, where it is not obvious. */
-  readonly because?: string
-}
-
 /** Statuses that Stripe's SDKs would treat as a server error. */
 const BAD_REQUESTS: readonly number[] = [413, 415, 422]
 
@@ -93,99 +77,6 @@ const STATE_REFUSALS: readonly ProblemType[] = [
   'invalid-state',
   'refund-exceeds-capture',
 ]
-
-/** Every difference between the flavours, and some headers that are the same in both. */
-export const differences: readonly Difference[] = [
-  {
-    situation: 'same key, another request',
-    ...shownOf('idempotency-key-reused'),
-  },
-  {
-    situation: 'no key',
-    ...shownOf('idempotency-key-missing'),
-    because:
-      'The server does not generate keys: a client cannot repeat a key that it does not know.',
-  },
-  {
-    situation: 'same key, in flight',
-    ...shownOf('operation-in-progress'),
-  },
-  {
-    situation: 'same key, outcome unknown',
-    ...shownOf('outcome-unknown'),
-    because: 'Stripe has no such error. Every retry gets this answer until the outcome is known.',
-  },
-  {
-    situation: 'a field that is not accepted',
-    ...shownOf('invalid-field'),
-    because: 'The SDKs of Stripe treat only 400 and 404 as bad requests; 413 becomes 400 too.',
-  },
-  {
-    situation: 'a payment whose status does not allow it',
-    ...shownOf('invalid-state'),
-    because:
-      'Stripe answers 409 only for a conflict that a retry can solve. A refund above what is left is 400 as well.',
-  },
-  {
-    situation: 'a form instead of a JSON body',
-    ...shownOf('unsupported-content-type'),
-    because:
-      'A form has no types: `10` could be an amount or a text. The SDKs of Stripe send forms; give them an HTTP client that sends JSON.',
-  },
-  {
-    situation: 'a refund of a disputed payment',
-    ...shownOf('charge-disputed'),
-  },
-  {
-    situation: "an error's body",
-    ietf: '`application/problem+json`, with an `error` member',
-    stripe: '`application/json`, the `error` member alone',
-    acp: '`application/json`, the error object without a member around it',
-    because:
-      'The official package treats JSON without `error` as a success, regardless of the status.',
-  },
-  {
-    situation: 'details of an error',
-    ietf: 'members of the problem: `errors`, `payment`, `refund`',
-    stripe: 'the same, as members of `error`',
-    acp: '`param`, the JSONPath of the first field; the schema allows no more',
-  },
-  {
-    situation: '`Stripe-Should-Retry`',
-    ietf: 'not sent',
-    stripe: '`true` on an error with `Retry-After`, else `false`',
-    acp: 'not sent',
-    because: 'The SDKs of Stripe retry every 409 and 5xx unless this header forbids it.',
-  },
-  {
-    situation: '`Idempotency-Key` in the answer',
-    ietf: 'not sent',
-    stripe: 'as it was sent, once the key has been reserved',
-    acp: 'as it was sent, once the key has been reserved',
-  },
-  {
-    situation: '`Request-Id`, `Idempotent-Replayed`, `Retry-After`',
-    ietf: 'sent',
-    stripe: 'sent',
-    acp: 'sent',
-    because: '`Stripe-Version` is not sent: the API has no dated versions.',
-  },
-  {
-    situation: 'a final answer stored before the flavour changed',
-    ietf: 'replayed as it was stored',
-    stripe: 'replayed as it was stored',
-    acp: 'replayed as it was stored',
-    because: 'A response is rendered once, so every final answer of a key has the same bytes.',
-  },
-]
-
-function shownOf(type: ProblemType): Record<Flavor, ErrorExample> {
-  const shown = (flavor: Flavor) => {
-    const { type: errorType, code } = flavor === 'acp' ? acpError(type) : errorMember(type)
-    return { status: statusIn(flavor, type), type: errorType, code }
-  }
-  return { ietf: shown('ietf'), stripe: shown('stripe'), acp: shown('acp') }
-}
 
 /** The status of a problem in this flavour. */
 export function statusIn(flavor: Flavor, type: ProblemType): number {

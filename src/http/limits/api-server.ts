@@ -14,7 +14,7 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import { problemAnswer, type TextAnswer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { retryAdvice } from '../responses/flavor-headers.ts'
+import { retryAdvice } from '../responses/added-headers.ts'
 import { BODY_TIMEOUT_MS } from '../requests/read-body.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { failure, ok, warning, type Check } from '../../domain/deployment/database-checks.ts'
 import { adapters } from '../../provider/adapters.ts'
 import type { PaymentProvider } from '../../provider/payment-provider.ts'
-import { wireBareProviders } from '../../wire-providers.ts'
+import { wireBareProviders } from '../../wiring.ts'
 
 /** The median of these is shown. */
 const CALLS = 3

@@ -4,7 +4,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { differences, flavors } from '../../../src/domain/problems/flavor.ts'
+import { differences } from '../../../dev/docs/flavours.ts'
+import { flavors } from '../../../src/domain/problems/flavor.ts'
 import { fetchApi } from '../../support/documented.ts'
 import {
   get,
