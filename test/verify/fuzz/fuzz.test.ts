@@ -23,7 +23,7 @@ import {
 } from '../../../verify/fuzz/side-effects.ts'
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 100)
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 500)
 /** Generous: a busy machine takes ten times as long. */
 const TIMEOUT_MS = 180_000 + REQUESTS * 40
 
