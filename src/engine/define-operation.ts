@@ -102,6 +102,8 @@ export interface OperationInput {
   readonly payment: Payment
   readonly refund: Refund | null
   readonly dispute: Dispute | null
+  /** When the request was accepted: the same time in each try. */
+  readonly createdAt: Date
   readonly parameters: Readonly<Record<string, unknown>>
 }
 

@@ -1,7 +1,12 @@
 // Records a phase: writes the outcome of its provider call and advances the recovery point, in one
 // transaction that is fenced by lease epoch and recovery point.
 import { readOperationState } from '../db/operations/operation-rows.ts'
-import { eventTypesOf, type PhaseRecord, withChange } from '../db/operations/phase-records.ts'
+import {
+  eventTypesOf,
+  type PhaseRecord,
+  withChange,
+  type Writes,
+} from '../db/operations/phase-records.ts'
 import type { RecordedMove } from '../db/operations/record-phases.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
@@ -118,14 +123,16 @@ function nextStep(clock: Pick<Clock, 'now'>, operation: Operation, call: CallRes
     const next = operation.phases[phase]
     if (next === undefined || next.call !== undefined) break
     const localStep = next.record(subject)
-    // An announced event contains the payment as the transaction before left it.
-    if ((localStep.writes.announces ?? writes.announces) !== undefined) break
+    if (isApart(localStep.writes) || isApart(writes)) break
     runs.push({ phase, reached: reachedBy(localStep), outcome: undefined, startedAt: clock.now() })
     writes = withChange(writes, localStep.writes)
     step = localStep
   }
   return { step, record: { runs, writes } }
 }
+
+/** Whether it has a transaction of its own: an event contains the payment as the one before left it. */
+const isApart = ({ announces, stores }: Writes) => announces !== undefined || stores !== undefined
 
 /** The last try is the one that led to the step. */
 function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): PhaseRun[] {

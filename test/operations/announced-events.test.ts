@@ -36,6 +36,24 @@ const flag = defineOperation(
   { startsFrom: ['requires_capture', 'succeeded'], subject, ...keepsStatus },
 )
 
+const store = defineOperation(
+  'payment.store',
+  {
+    started: {
+      record({ payment, createdAt }: Subject & { readonly createdAt: Date }) {
+        const notes = { description: createdAt.toISOString() }
+        const after = { ...payment, ...notes }
+        return finishWithPayment(200, after, { announces: EARLY_FRAUD_WARNING, stores: notes })
+      },
+    },
+  },
+  {
+    startsFrom: ['requires_capture', 'succeeded'],
+    subject: ({ payment, createdAt }: OperationInput) => ({ payment, createdAt }),
+    ...keepsStatus,
+  },
+)
+
 const captureAndFlag = defineOperation(
   'payment.capture-and-flag',
   {
@@ -54,7 +72,7 @@ const captureAndFlag = defineOperation(
   onPayment({ startsFrom: ['requires_capture'], subject }),
 )
 
-const endpointOf = (operation: typeof flag | typeof captureAndFlag) =>
+const endpointOf = (operation: typeof flag | typeof captureAndFlag | typeof store) =>
   paymentEndpoint({
     operation,
     path: '/v1/payments/:id/remark',
@@ -68,7 +86,7 @@ let reported: string[]
 
 beforeAll(async () => {
   const started = await startTestEngine()
-  const operations = [...started.engine.operations, flag, captureAndFlag]
+  const operations = [...started.engine.operations, flag, captureAndFlag, store]
   const insertedEvents = (type: string) => void reported.push(type)
   const observe = { ...started.engine.observe, insertedEvents }
   t = { ...started, engine: { ...started.engine, operations, observe } }
@@ -122,6 +140,25 @@ describe('an operation that keeps the status', () => {
     ])
     expect(await t.readPayment(payment)).toEqual(before)
     expect(reported).toEqual([EARLY_FRAUD_WARNING])
+  })
+
+  test('stores something on the payment, and announces the payment with it', async () => {
+    const payment = await captured(t)
+    const before = await t.readPayment(payment)
+    const ref = await t.begin(endpointOf(store), payment)
+
+    expect(await run(ref)).toBe('finished')
+
+    const [row] = await t.engine.store.sql<{ created_at: string }[]>`
+      select created_at from idempotency_keys where id = ${ref.id}
+    `
+    const description = new Date(row?.created_at ?? '').toISOString()
+    expect(await t.readPayment(payment)).toEqual({ ...before, description })
+    const events = await t.engine.store.sql`
+      select object ->> 'description' as description from events
+      where payment_id = ${payment.paymentId} and type = ${EARLY_FRAUD_WARNING}
+    `
+    expect([...events]).toEqual([{ description }])
   })
 
   test('sends it to the webhook endpoints that want it', async () => {

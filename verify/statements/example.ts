@@ -157,6 +157,7 @@ export const claim: Claim = {
   id: ID,
   operation: 'payment.create',
   key: KEY,
+  createdAt: NOW,
   parameters: {},
   paymentId: ID,
   recoveryPoint: 'started',

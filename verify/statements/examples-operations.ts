@@ -241,8 +241,8 @@ const operationExamples: readonly Example[] = [
   ),
   example(
     recordEach,
-    [[recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]],
-    [...WRITTEN, [paymentRow]],
+    [[recorded(FINISH, { announces: EARLY_FRAUD_WARNING, stores: { description: 'stored' } })]],
+    [...WRITTEN, [], [paymentRow]],
   ),
   example(appendPhaseRuns, [[{ owner: claim, runs: [phaseRun] }]]),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),

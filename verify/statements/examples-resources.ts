@@ -134,6 +134,7 @@ const paymentExamples: readonly Example[] = [
     [paymentAfter(payment, { status: 'unknown' }), KEY],
     [[paymentRow]],
   ),
+  example(payments.storeOnPayment, [ID, ID, { description: 'stored' }]),
   example(
     announceIfExpiring,
     [{ noticeSeconds: 86_400, limit: LIMIT }],

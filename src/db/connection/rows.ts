@@ -71,6 +71,11 @@ export function rowsOf(tx: Transaction, rows: readonly NewRow[]): Fragment {
   return tx(rows.map(withParameters) as never)
 }
 
+/** A part of an update: the columns that the row names. */
+export function valuesOf(tx: Transaction, row: NewRow): Fragment {
+  return tx(withParameters(row) as never)
+}
+
 function withParameters(row: NewRow): Record<string, unknown> {
   const entries = Object.entries(row).map(([name, value]) => [columnOf(name), parameterOf(value)])
   return Object.fromEntries(entries) as Record<string, unknown>

@@ -19,6 +19,8 @@ import type { tenants } from '../schema/tenants.ts'
 export interface OperationRow extends OperationRef {
   readonly operation: string
   readonly key: string
+  /** When the operation was accepted. */
+  readonly createdAt: Date
   readonly parameters: Readonly<Record<string, unknown>>
   readonly paymentId: string
   readonly recoveryPoint: string
@@ -46,7 +48,6 @@ export interface OperationRow extends OperationRef {
 
 /** An operation, with what the outcome resolver reads of it besides. */
 export interface JoinedOperation extends OperationRow {
-  readonly createdAt: Date
   readonly unknownAt: Date | null
   readonly unknownForSeconds: number | null
   /** Whether the provider may keep a failure under the provider key, and execute the call late. */

@@ -1,7 +1,7 @@
 // What a phase records: the tries of its provider call, and the changes that follow from the outcome.
 import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
-import type { ChangedPayment } from '../../domain/payments/payment.ts'
+import type { ChangedPayment, PaymentNotes } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import type { ChangedDispute } from '../../domain/payments/dispute.ts'
 import type { ChangedRefund } from '../../domain/payments/refund.ts'
@@ -10,19 +10,21 @@ import type { PhaseRun } from './phase-runs.ts'
 /**
  * The resource that a phase changes: a payment, a refund or a dispute, never several, because a
  * statement may change a row only once. A change of the status is an event. A phase that changes
- * none can announce an event about its payment instead.
+ * none can store something on its payment instead, and announce an event about it.
  */
 export type ResourceChange =
   | Only<'payment', ChangedPayment>
   | Only<'refund', ChangedRefund>
   | Only<'dispute', ChangedDispute>
-  | Only<'announces', AnnouncedEvent>
+  | Only<'announces', AnnouncedEvent, { readonly stores?: PaymentNotes }>
 
-type Only<Name extends Member, Value> = { readonly [Key in Name]?: Value } & {
-  readonly [Key in Exclude<Member, Name>]?: never
+type Only<Name extends Member, Value, With = unknown> = With & {
+  readonly [Key in Name]?: Value
+} & {
+  readonly [Key in Exclude<Member, Name | keyof With>]?: never
 }
 
-type Member = 'payment' | 'refund' | 'dispute' | 'announces'
+type Member = 'payment' | 'refund' | 'dispute' | 'announces' | 'stores'
 
 /** All writes of a phase. */
 export type Writes = ResourceChange & {
@@ -43,7 +45,8 @@ export interface PhaseRecord {
  * the status before the first.
  */
 export function withChange(writes: Writes, { payment, refund }: ResourceChange): Writes {
-  const { payment: paid, refund: given, dispute: _, announces: _announces, ...others } = writes
+  const { payment: paid, refund: given, ...rest } = writes
+  const { dispute: _, announces: _announces, stores: _stores, ...others } = rest
   if (payment !== undefined) {
     const { previousStatus } = paid ?? payment
     return { ...others, payment: { ...payment, previousStatus } }

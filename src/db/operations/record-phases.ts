@@ -12,7 +12,7 @@ import { addProviderEvents } from '../events/provider-events.ts'
 import { findPaymentEvents, writeEvents, type NewEvent } from '../events/write-events.ts'
 import { insertPostings } from '../ledger/ledger.ts'
 import { updateDispute } from '../payments/disputes.ts'
-import { updatePayment } from '../payments/payments.ts'
+import { storeOnPayment, updatePayment } from '../payments/payments.ts'
 import { updateRefund } from '../payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../queue/jobs.ts'
 import { isOwner } from '../idempotency/idempotency-keys.ts'
@@ -147,11 +147,12 @@ async function changeResource(
   tx: Transaction,
   tenantId: string,
   { key, paymentId }: Claim,
-  { payment, refund, dispute, announces }: Writes,
+  { payment, refund, dispute, announces, stores }: Writes,
 ): Promise<NewEvent[]> {
   if (payment !== undefined) return await updatePayment(tx, payment, key)
   if (refund !== undefined) return await updateRefund(tx, refund, key)
   if (dispute !== undefined) return await updateDispute(tx, dispute)
+  if (stores !== undefined) await storeOnPayment(tx, tenantId, paymentId, stores)
   return announces === undefined
     ? []
     : await findPaymentEvents(tx, tenantId, [paymentId], announces, key)

@@ -6,6 +6,7 @@ import {
   type ChangedPayment,
   type Payment,
   type PaymentChange,
+  type PaymentNotes,
   type PaymentRequest,
 } from '../../domain/payments/payment.ts'
 import {
@@ -15,7 +16,7 @@ import {
   type PaymentStatus,
 } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
+import { objectOf, rowsOf, valuesOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
 import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
@@ -273,6 +274,19 @@ export async function updatePayment(
   `
   if (changed === undefined) throw new StaleResourceError(`payment ${id}`, previousStatus)
   return eventsOfChange('payment', changed, idempotencyKey)
+}
+
+/** Stores something on a payment, whose status may be another one by now. */
+export async function storeOnPayment(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  notes: PaymentNotes,
+): Promise<void> {
+  await tx`
+    update payments set ${valuesOf(tx, notes)}, updated_at = now()
+    where tenant_id = ${tenantId} and id = ${id}
+  `
 }
 
 /** Each member that a change can have, as its column takes it: what an answer says, the row says too. */

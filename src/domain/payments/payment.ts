@@ -117,6 +117,22 @@ export interface PaymentChange {
   readonly paymentMethod?: string
 }
 
+/**
+ * What an operation may store on a payment whose status it keeps. No change of a status writes it, so none
+ * undoes it.
+ */
+export type PaymentNotes = Partial<
+  Omit<
+    Payment,
+    | keyof PaymentChange
+    | 'tenantId'
+    | 'id'
+    | 'previousStatus'
+    | 'amountRefundedMinor'
+    | 'amountRefundingMinor'
+  >
+>
+
 /** A payment after a change, with the status before it. */
 export type ChangedPayment = Payment & { readonly previousStatus: PaymentStatus }
 

@@ -124,6 +124,11 @@ const phases: readonly Case[] = [
     const phase = phaseOf(await claimed(), { announces: EARLY_FRAUD_WARNING })
     return (sql) => recordEach(sql, [phase])
   }),
+  prepared('a phase that stores something, and announces', async () => {
+    const stores = { description: 'stored' }
+    const phase = phaseOf(await claimed(), { announces: EARLY_FRAUD_WARNING, stores })
+    return (sql) => recordEach(sql, [phase])
+  }),
 ]
 
 const changes: readonly Case[] = [
