@@ -3,6 +3,8 @@
 // payment calls no provider, and announces an event.
 import type { OperationNames } from './names.ts'
 
+const NOT_MODELLED = 'one provider call on an existing payment, as refund.create, which is modelled'
+
 /** The texts by their paths from the root. With an event, of an operation that keeps the status. */
 export function filesOf(names: OperationNames, event?: string): Record<string, string> {
   const folder = `src/operations/${names.folder}`
@@ -137,6 +139,8 @@ export const fixture: OperationFixture = {
   otherBody: { reason: 'duplicate' },
   ${result}
   postings: 0,
+  notModelled: '${NOT_MODELLED}',
+  notSimulated: 'say here why not, or add it to verify/simulate',
 }
 `
 }

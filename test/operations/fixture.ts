@@ -23,6 +23,10 @@ export interface OperationFixture {
   readonly payment: Partial<Payment>
   /** The number of the payment's postings afterwards. */
   readonly postings: number
+  /** Why the model leaves the operation out. */
+  readonly notModelled?: string
+  /** Why the simulated traffic leaves it out. */
+  readonly notSimulated?: string
 }
 
 /** Operations that the generic tests cannot test, and why. */

@@ -1,8 +1,12 @@
 // Tests what a provider cannot do: it is refused before anything is written, and the key stays unused.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { operations } from '../../src/operations/index.ts'
+import { declarationOf } from '../../src/provider/calls.ts'
+import { abilities } from '../../src/provider/capabilities.ts'
 import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
 import { countRows } from '../db/reservations.ts'
+import { fixtures } from './fixture.ts'
 import { expectProblem } from '../http/payments.ts'
 import { paymentBody, post, postPayment } from '../support/client.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts'
@@ -14,9 +18,7 @@ let tenant: Tenant
 beforeAll(async () => {
   const capabilities = {
     ...stripeCapabilities,
-    partialCapture: false,
-    incrementalAuthorization: false,
-    void: false,
+    ...Object.fromEntries(Object.keys(abilities).map((name) => [name, false])),
     amounts: {
       ...stripeCapabilities.amounts,
       chargeMinimaMinor: new Map([['usd', 2_000]]),
@@ -41,23 +43,36 @@ const held = async () => {
   return `/v1/payments/${String(made.json['id'])}`
 }
 
-test.each([
-  ['capture', { amount: 995 }, 'captures only the whole amount'],
-  ['adjust', { amount: 1_500 }, 'does not change the amount'],
-  ['cancel', {}, 'does not release a hold'],
-])('%s is refused', async (action, body, detail) => {
-  const path = await held()
-  const key = randomUUID()
-  const before = await countAll()
-
-  const refused = await post(service.apiUrl, tenant, `${path}/${action}`, body, { key })
-
-  expectProblem(refused, 'not-supported-by-provider')
-  expect(refused.json['detail']).toContain(detail)
-  expect(await countAll()).toEqual(before)
-  const other = await post(service.apiUrl, tenant, `${path}/capture`, {}, { key })
-  expect(other).toMatchObject({ status: 200, json: { status: 'succeeded' } })
+/** Each operation that begins with a call that the provider cannot make. */
+const unable = fixtures.flatMap(({ operation, body }): [string, object, string][] => {
+  const { phases } = operations.find(({ name }) => name === operation) ?? {}
+  const needs = declarationOf(phases?.['started']?.call)?.needs
+  return needs === undefined ? [] : [[operation, body, abilities[needs].lack]]
 })
+
+test('some operations need what not every provider can do', () => {
+  expect(unable.map(([name]) => name)).toEqual(
+    expect.arrayContaining(['payment.cancel', 'payment.adjust']),
+  )
+})
+
+test.each([['payment.capture', { amount: 995 }, abilities.partialCapture.lack], ...unable])(
+  '%s is refused',
+  async (operation, body, detail) => {
+    const path = await held()
+    const action = operation.replace('payment.', '')
+    const key = randomUUID()
+    const before = await countAll()
+
+    const refused = await post(service.apiUrl, tenant, `${path}/${action}`, body, { key })
+
+    expectProblem(refused, 'not-supported-by-provider')
+    expect(refused.json['detail']).toBe(detail)
+    expect(await countAll()).toEqual(before)
+    const other = await post(service.apiUrl, tenant, `${path}/capture`, {}, { key })
+    expect(other).toMatchObject({ status: 200, json: { status: 'succeeded' } })
+  },
+)
 
 test.each([[undefined], [1_000]])(
   'a capture of %s, which is all, is not refused',

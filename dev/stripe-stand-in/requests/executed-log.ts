@@ -6,20 +6,11 @@ import { stripeDecimals } from '../currencies.ts'
 import type { ApiRequest } from './api-request.ts'
 
 /**
- * `payment_intent.create` and `payment_intent.confirm` mean that money was authorised or charged.
- * An intent that is unconfirmed, declined or waiting for authentication has no entry.
+ * The object and what happened to it, such as `refund.create`. `payment_intent.create` and
+ * `payment_intent.confirm` mean that money was authorised or charged. An intent that is unconfirmed,
+ * declined or waiting for authentication has no entry.
  */
-export type ExecutedKind =
-  | 'payment_intent.create'
-  | 'payment_intent.confirm'
-  | 'payment_intent.increment_authorization'
-  | 'payment_intent.capture'
-  | 'payment_intent.cancel'
-  | 'refund.create'
-  | 'refund.fail'
-  | 'dispute.withdraw'
-  | 'dispute.reinstate'
-  | 'dispute.fee'
+export type ExecutedKind = `${string}.${string}`
 
 interface ExecutedEntry {
   kind: ExecutedKind

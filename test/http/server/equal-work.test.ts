@@ -4,6 +4,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
+import { operationEndpoints } from '../../../src/operations/index.ts'
+import { fixtures } from '../../operations/fixture.ts'
 import { startLimitedApiOn, type LimitedApi } from '../../support/limited-api.ts'
 import { get, paymentBody, post, postPayment, read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
@@ -67,8 +69,13 @@ async function makeEach(): Promise<Record<string, string>> {
 const unknownLike = (id: string) =>
   id.replace(/.{6}$/, (end) => (end === '111111' ? '222222' : '111111'))
 
-const bodies: Record<string, object> = {
-  'POST /v1/payments/:id/adjust': { amount: 5 },
+const bodies: Record<string, object | undefined> = {
+  ...Object.fromEntries(
+    operationEndpoints.map(({ operation, path }) => [
+      `POST ${path}`,
+      fixtures.find((fixture) => fixture.operation === operation.name)?.body,
+    ]),
+  ),
   'POST /v1/webhook-endpoints/:id/replay': { since: new Date(0).toISOString() },
 }
 

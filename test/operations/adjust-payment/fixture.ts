@@ -10,4 +10,6 @@ export const fixture: OperationFixture = {
   status: 200,
   payment: { status: 'requires_capture', amountMinor: 3000, amountCapturedMinor: 0 },
   postings: 0,
+  notModelled: 'one provider call on an existing payment, as refund.create, which is modelled',
+  notSimulated: 'shops of the simulation know their amounts when they pay',
 }

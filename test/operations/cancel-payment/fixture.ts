@@ -10,4 +10,5 @@ export const fixture: OperationFixture = {
   status: 200,
   payment: { status: 'canceled', amountCapturedMinor: 0 },
   postings: 0,
+  notModelled: 'one provider call on an existing payment, as refund.create, which is modelled',
 }
