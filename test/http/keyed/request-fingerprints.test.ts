@@ -96,13 +96,6 @@ describe('two requests', () => {
   test('differ by a null that is a value: it deletes the description of a webhook endpoint', () => {
     expect(isAccepted(updateWebhookEndpointBody, { description: null }, {})).toBe(false)
   })
-
-  test('differ by the path', () => {
-    const one = fingerprintsOf(createPaymentBody, sent(paymentBody()))
-    const other = fingerprintsOf(createPaymentBody, { ...sent(paymentBody()), path: '/v1/refunds' })
-
-    expect(currentFingerprint(one)).not.toEqual(currentFingerprint(other))
-  })
 })
 
 describe('after a change of the schema', () => {

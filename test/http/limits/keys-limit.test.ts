@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { countActiveKeys } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { changeTenantLimits } from '../../../src/db/tenants/tenants.ts'
 import {
   activeKeys,
@@ -131,27 +131,6 @@ describe('a tenant at its limit of stored keys', () => {
     expect(await accept(tenant, '2')).toMatchObject({ status: 201, json: { status: 'succeeded' } })
     expect((await get(api.url, tenant, '/v1/payments')).status).toBe(200)
   })
-
-  test('can send a new key when others are deleted and counted again', async () => {
-    const tenant = await fillUp()
-    expect(await accept(tenant, '3')).toMatchObject(tooMany)
-    await api.store.sql`
-      delete from idempotency_keys where tenant_id = ${tenant.id} and key = '1'
-    `
-
-    // Changing the limit makes the process count again.
-    await changeTenantLimits(api.store.sql, tenant.id, { MAX_STORED_KEYS: null })
-    await untilAccepted(tenant, '3')
-    await changeTenantLimits(api.store.sql, tenant.id, { MAX_STORED_KEYS: 2 })
-
-    expect((await untilAnswered(tenant, 'too-many-stored-keys')).status).toBe(429)
-  })
-
-  test('does not affect another tenant', async () => {
-    await fillUp()
-
-    expect((await accept(await api.createTenant(), '3')).status).toBe(202)
-  })
 })
 
 /** As workers would complete them. */
@@ -163,21 +142,6 @@ async function completeAll(tenant: Tenant, payment: object = {}): Promise<void> 
     where tenant_id = ${tenant.id}
   `
 }
-
-/** A change of the limits arrives as a notification. */
-async function untilAccepted(tenant: Tenant, key: string): Promise<void> {
-  while ((await accept(tenant, key)).status !== 202) await nextTurn()
-}
-
-async function untilAnswered(tenant: Tenant, problem: string) {
-  for (let tries = 0; ; tries += 1) {
-    const answer = await accept(tenant, `another-${tries}`)
-    if (answer.json['type'] === `/problems/${problem}`) return answer
-    await nextTurn()
-  }
-}
-
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a limit of its own replaces the setting, and 0 means no limit', async () => {
   const [small, large] = [await api.createTenant(), await api.createTenant()]
@@ -253,15 +217,6 @@ test('at the limit, stored keys are counted again after ten seconds', async () =
 
   expect(await ask()).toBe('reserved')
   expect(counts).toBe(3)
-})
-
-test('counts the stored keys of one tenant, up to a number', async () => {
-  const tenant = await api.createTenant()
-  for (const key of ['1', '2', '3']) await accept(tenant, key)
-  await completeAll(tenant)
-
-  expect(await countStoredKeys(api.store.sql, tenant.id, 100)).toBe(3)
-  expect(await countStoredKeys(api.store.sql, tenant.id, 2)).toBe(2)
 })
 
 function failIfCalled(): Promise<boolean> {

@@ -1,7 +1,7 @@
 // The rate limit of a tenant over HTTP, in one process and across processes.
 import { describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { createSharedCount, type SharedCount } from '../../../src/db/tenants/rate-limits.ts'
+import { type SharedCount } from '../../../src/db/tenants/rate-limits.ts'
 import { createRateLimiter, type RateLimiter } from '../../../src/http/limits/rate-limit.ts'
 import { get, postPayment, type ApiResponse } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
@@ -184,16 +184,5 @@ describe('a limiter', () => {
 
   test('does not exist with the setting 0', () => {
     expect(limiterOf(0, none).count('a')).toBeUndefined()
-  })
-})
-
-describe('the shared count', () => {
-  test('adds the counts of several processes, and ends with its window', async () => {
-    const [one, other] = [createSharedCount(api.parts.store.sql), createSharedCount(api.store.sql)]
-
-    expect(await one('writes:shared', 5, 60_000)).toBe(5)
-    expect(await other('writes:shared', 7, 60_000.4)).toBe(12)
-    await api.store.sql`update rate_limits set expire = 0 where key = 'writes:shared'`
-    expect(await one('writes:shared', 2, 60_000)).toBe(2)
   })
 })

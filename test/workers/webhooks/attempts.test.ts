@@ -49,21 +49,6 @@ describe('an attempt that succeeds', () => {
     })
   })
 
-  test('is recorded with its status and its latency, and is the last', async () => {
-    const { id } = await makeEndpoint()
-    await makePayment()
-    await runNextJob()
-
-    expect(await onlyDelivery()).toMatchObject({
-      endpointId: id,
-      eventType: 'payment.created',
-      status: 'succeeded',
-      nextAttemptAt: null,
-      attempts: [{ number: 1, httpStatus: 204, error: null, latencyMs: expect.any(Number) }],
-    })
-    expect(await queuedJobs()).toEqual([])
-  })
-
   test('is shown with the last 30 attempts', async () => {
     await makeEndpoint()
     await makePayment()
