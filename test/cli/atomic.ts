@@ -1,9 +1,8 @@
 // Runs a command line of `npm run atomic` for a test, without the environment of the developer.
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { run } from '../../cli/run.ts'
 import { OPERATORS } from '../support/admin.ts'
+import { findFreePort } from '../../dev/ports.ts'
 
 export interface Run {
   readonly code: number
@@ -40,11 +39,4 @@ function collect() {
 export const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
 
 /** The URL of a port on which nothing listens. */
-export async function urlOfNothing(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}/`
-}
+export const urlOfNothing = async (): Promise<string> => `http://127.0.0.1:${await findFreePort()}/`

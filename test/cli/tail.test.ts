@@ -13,6 +13,7 @@ import { startProcess } from '../support/processes.ts'
 import { programOf } from '../support/programs.ts'
 import { until } from '../support/until.ts'
 import { urlOfNothing } from './atomic.ts'
+import { listening, type Listening } from '../support/listening.ts'
 
 const KEY = OPERATORS.alice
 
@@ -121,16 +122,14 @@ test('prints each change once, also those between two looks, survives a restart,
 })
 
 /** An API without payments that answers the first look, and then refuses. */
-async function startRefusing(): Promise<{ url: string; close: () => void }> {
+async function startRefusing(): Promise<Listening> {
   let requests = 0
   const server = createServer((_, response) => {
     requests += 1
     response.writeHead(requests > 2 ? 503 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ object: 'list', data: [], has_more: false }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
+  })
+  return await listening(server)
 }
 
 test.each(['stdout', 'stderr'] as const)(
@@ -152,7 +151,7 @@ test.each(['stdout', 'stderr'] as const)(
 
     expect(await end).toEqual([0, null])
     expect(written).toEqual([])
-    refusing.close()
+    await refusing.stop()
   },
 )
 

@@ -1,9 +1,6 @@
 // The command line of `npm run atomic`: help, wrong usage, the operator's key, and a service that
-// does not answer.
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { readArguments } from '../../cli/arguments.ts'
@@ -14,10 +11,11 @@ import { OPERATORS } from '../support/admin.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { atomic, urlOfNothing } from './atomic.ts'
 import { adminApi } from '../support/for-file.ts'
+import { listening, type Listening } from '../support/listening.ts'
 
 const api = adminApi()
 /** Something else that listens, or proxies that answer each request themselves. */
-const servers: Server[] = []
+const servers: Listening[] = []
 let otherUrl: string
 const seen: string[] = []
 
@@ -27,15 +25,14 @@ beforeAll(async () => {
     response.end('<html>hello</html>')
   })
 })
-afterAll(() => {
-  for (const server of servers) server.close()
+afterAll(async () => {
+  for (const server of servers) await server.stop()
 })
 
 async function serve(answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1')
+  const server = await listening(createServer(answer))
   servers.push(server)
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return server.url
 }
 
 const startAnswering = (status: number) =>

@@ -1,7 +1,7 @@
 // A TCP proxy in front of a real service that injects connection faults. The test lists the faults;
 // each new connection gets the next one.
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listening } from '../support/listening.ts'
 
 /**
  * `lose`: the request is dropped and the connection is reset. `hold`: the request is dropped and
@@ -24,18 +24,11 @@ export interface FaultyProxy {
 }
 
 export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
-  const sockets = new Set<Socket>()
   const waiting = new Map<ConnectionFault, PromiseWithResolvers<void>>()
   const waitFor = (fault: ConnectionFault) => {
     const wait = waiting.get(fault) ?? Promise.withResolvers<void>()
     waiting.set(fault, wait)
     return wait
-  }
-  const keep = (socket: Socket) => {
-    sockets.add(socket)
-    // The faults cause these errors.
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
-    return socket
   }
   const recordApplied = (fault: ConnectionFault) => {
     proxy.applied.push(fault)
@@ -43,7 +36,7 @@ export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
   }
   const forward = (client: Socket, fault: ConnectionFault | undefined) => {
     const { hostname, port } = new URL(proxy.target)
-    const service = keep(connect(Number(port), hostname))
+    const service = connect(Number(port), hostname).on('error', () => {})
     client.pipe(service)
     client.on('close', () => service.destroy())
     if (fault === undefined) {
@@ -57,7 +50,6 @@ export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
     })
   }
   const server = createServer((client) => {
-    keep(client)
     const fault = proxy.faults.shift()
     if (fault === undefined || fault === 'cut') {
       forward(client, fault)
@@ -68,20 +60,12 @@ export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
       recordApplied(fault)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   const proxy: FaultyProxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listening(server)),
     target,
     faults: [],
     applied: [],
     waitUntilApplied: (fault) => waitFor(fault).promise,
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
   }
   return proxy
 }

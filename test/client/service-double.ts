@@ -1,8 +1,7 @@
 // A fake service that answers each request with the test's next responder, and records the
 // requests. Tests use it for faults that the real service produces rarely or never.
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listening } from '../support/listening.ts'
 
 interface ReceivedRequest {
   readonly method: string
@@ -31,18 +30,7 @@ export async function startServiceDouble(
     respondNext?.(response)
   }
   const server = createServer((request, response) => void serve(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  return { ...(await listening(server)), received }
 }
 
 export function respond(

@@ -1,8 +1,7 @@
 // A reverse proxy that delivers requests to a real service, and gives the client other answers than
 // the service gave. The test lists them; each request that the test chooses gets the next one.
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listening } from '../support/listening.ts'
 
 export type Substitute = (response: ServerResponse) => void
 
@@ -29,18 +28,7 @@ export async function startSubstitutingProxy(target: string): Promise<Substituti
     response.writeHead(answer.status, type === null ? {} : { 'content-type': type }).end(bytes)
   }
   const server = createServer((request, response) => void serve(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    substitutes,
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  return { ...(await listening(server)), substitutes }
 }
 
 const PASSED_ON = ['authorization', 'content-type', 'idempotency-key', 'prefer']

@@ -1,13 +1,12 @@
 // The audit with the answers of a fake registry, and with reports of npm, which takes a second for one.
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { listening } from '../support/listening.ts'
 
 const AUDIT = fileURLToPath(new URL('../../dependencies/audit.ts', import.meta.url))
 
@@ -29,11 +28,10 @@ async function auditAt(vulnerable: readonly string[] | undefined) {
     const advisories = (vulnerable ?? []).map((name) => [name, [makeAdvisory()]] as const)
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(Object.fromEntries(advisories)))
-  }).listen(0, '127.0.0.1')
-  await once(registry, 'listening')
-  const { port } = registry.address() as AddressInfo
-  const result = await audit({ npm_config_registry: `http://127.0.0.1:${port}/` })
-  registry.close()
+  })
+  const { url, stop } = await listening(registry)
+  const result = await audit({ npm_config_registry: `${url}/` })
+  await stop()
   return result
 }
 

@@ -3,8 +3,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -19,6 +17,7 @@ import { listeningUrl } from '../support/service-parts.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { isSupported } from './engines.ts'
 import { copiedPaths, execForm, imageEnvironment, readStages } from './dockerfile.ts'
+import { findFreePort } from '../../dev/ports.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ADMIN_KEY = `adm_${randomBytes(24).toString('hex')}`
@@ -131,14 +130,6 @@ function asApp(databaseUrl: string): string {
   return url.href
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}
-
 function environment(settings: Record<string, string>): Record<string, string> {
   const own = {
     METRICS_PORT: '0',
@@ -217,7 +208,7 @@ test('rotates the encryption, as the owner', async () => {
 
 test('serves the dashboard', async () => {
   const env = environment({ DATABASE_URL: database.url })
-  const port = String(await freePort())
+  const port = String(await findFreePort())
   const dashboard = startProcess('extras/queue-dashboard/main.ts', {
     root,
     env,
@@ -285,5 +276,5 @@ test('the health check succeeds while the API answers, and fails otherwise', asy
   }
 
   expect(await check(Number(new URL(apiUrl).port))).toBe(0)
-  expect(await check(await freePort())).toBe(1)
+  expect(await check(await findFreePort())).toBe(1)
 })

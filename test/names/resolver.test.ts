@@ -1,5 +1,5 @@
 // Tests the resolver against a real name server.
-import { createServer, connect, type AddressInfo } from 'node:net'
+import { createServer, connect } from 'node:net'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createResolver, lookupBy, NameError, type Resolve } from '../../src/names/resolver.ts'
 import { startNameServer, type NameServer } from '../support/name-server.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { listening } from '../support/listening.ts'
 
 let server: NameServer
 let nowMs = 0
@@ -160,15 +161,12 @@ describe('a name of this machine', () => {
 })
 
 test('sockets connect to the addresses of the resolver', async () => {
-  const target = createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1')
-  await once(target, 'listening')
+  const { port, stop } = await listening(createServer((socket) => socket.end('hello')))
   server.set('shop.test', ['127.0.0.1'])
-  const { port } = target.address() as AddressInfo
 
   const socket = connect({ host: 'shop.test', port, lookup: lookupBy(resolve) })
   const [bytes] = (await once(socket, 'data')) as [Buffer]
 
   expect(bytes.toString()).toBe('hello')
-  target.close()
-  await once(target, 'close')
+  await stop()
 })

@@ -5,11 +5,15 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface CuttableRelay {
   readonly port: number
+  /** The URL of a database, through the relay. */
+  to(url: URL): string
   cut(): void
   /** New connections work again; those that were cut stay silent. */
   acceptNew(): void
   /** What was sent in the meantime arrives now. */
   heal(): void
+  /** Ends all connections. */
+  reset(): void
   close(): Promise<void>
 }
 
@@ -44,8 +48,10 @@ export async function startCuttableRelay(targetPort: () => number): Promise<Cutt
   const server = createServer(relay)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    to: (url) => Object.assign(new URL(url), { port: String(port) }).href,
     cut() {
       isCut = true
       for (const socket of sockets) silence(socket)
@@ -59,6 +65,9 @@ export async function startCuttableRelay(targetPort: () => number): Promise<Cutt
         silent.delete(socket)
         socket.resume()
       }
+    },
+    reset() {
+      for (const socket of sockets) socket.resetAndDestroy()
     },
     async close() {
       for (const socket of sockets) socket.destroy()

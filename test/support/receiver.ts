@@ -1,8 +1,7 @@
 // Runs a receiver of webhooks on a free port. It records all requests and answers as the test
 // decides.
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listening } from './listening.ts'
 
 export interface Received {
   readonly path: string
@@ -39,9 +38,7 @@ export async function startReceiver(): Promise<Receiver> {
     for (const look of waiting) look()
   }
   const server = createServer((request, response) => void receive(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { port, stop } = await listening(server)
   const receiver: Receiver = {
     port,
     url: `http://127.0.0.1:${port}/webhooks`,
@@ -57,12 +54,7 @@ export async function startReceiver(): Promise<Receiver> {
         waiting.add(look)
         look()
       }),
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    stop,
   }
   return receiver
 }

@@ -1,6 +1,6 @@
 // Relays connections to PostgreSQL, and notes the text of each statement that is executed over them.
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { listening } from './listening.ts'
 
 export interface StatementLog {
   /** The database through the relay. */
@@ -13,7 +13,6 @@ export interface StatementLog {
 export async function startStatementLog(databaseUrl: string): Promise<StatementLog> {
   const { hostname, port } = new URL(databaseUrl)
   const statements: string[] = []
-  const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const target = connect(Number(port), hostname)
     const note = createReader(statements)
@@ -21,22 +20,16 @@ export async function startStatementLog(databaseUrl: string): Promise<StatementL
       [client, target],
       [target, client],
     ] as const) {
-      sockets.add(from.on('error', () => {}).on('close', () => to.destroy()))
+      from.on('error', () => {}).on('close', () => to.destroy())
       from.pipe(to)
     }
     client.on('data', note)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: ownPort } = server.address() as AddressInfo
+  const { port: ownPort, stop } = await listening(server)
   return {
     url: Object.assign(new URL(databaseUrl), { host: `127.0.0.1:${ownPort}` }).href,
     statements,
-    async close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await once(server, 'close')
-    },
+    close: stop,
   }
 }
 

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { countLockWaits, measureHotKey } from '../../../bench/speed/hot-key.ts'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { startProcess } from '../../support/processes.ts'
+import { listening } from '../../support/listening.ts'
 import { startApi } from '../../support/service-parts.ts'
 import { until } from '../../support/until.ts'
 
@@ -42,18 +41,17 @@ describe('the measurement of a hot key', () => {
       const nth = (seen.get(key) ?? 0) + 1
       seen.set(key, nth)
       response.writeHead(statusOf(nth)).end()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    })
+    const { url: apiUrl, stop } = await listening(server)
     const place = {
-      apiUrl: `http://127.0.0.1:${port}`,
+      apiUrl,
       tenant: TENANT,
       signal: new AbortController().signal,
     }
     try {
       return { seen, answers: await measureHotKey(place, DUPLICATES, 0.2, store.sql) }
     } finally {
-      server.close()
+      await stop()
     }
   }
 

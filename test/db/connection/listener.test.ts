@@ -17,11 +17,9 @@ let received: string[]
 beforeEach(async () => {
   database = await createTestDatabase()
   const url = new URL(database.url)
-  const { port } = url
-  relay = await startCuttableRelay(() => Number(port))
-  url.port = String(relay.port)
+  relay = await startCuttableRelay(() => Number(url.port))
   direct = openTestStore(database.url)
-  store = openTestStore(url.href)
+  store = openTestStore(relay.to(url))
   received = []
 })
 afterEach(async () => {

@@ -1,16 +1,14 @@
-import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Store, Transaction } from '../../../src/db/connection/client.ts'
 import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
 import { inTransaction, lastly, together } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
+import { startCuttableRelay, type CuttableRelay } from '../../support/cuttable-relay.ts'
 
 let database: TestDatabase
 let admin: Store
-let proxy: Server
-let sockets: Socket[]
+let relay: CuttableRelay
 let store: Store
 
 beforeAll(async () => {
@@ -22,23 +20,15 @@ beforeAll(async () => {
 
 // The store's connections go through a proxy, so that a test can cut them.
 beforeEach(async () => {
-  const { hostname, port } = new URL(database.url)
-  sockets = []
-  proxy = createServer((client) => {
-    const server = connect(Number(port), hostname)
-    sockets.push(client, server)
-    client.on('error', () => server.destroy()).pipe(server)
-    server.on('error', () => client.destroy()).pipe(client)
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  const address = proxy.address() as { port: number }
-  store = openTestStore(Object.assign(new URL(database.url), { port: String(address.port) }).href)
+  const url = new URL(database.url)
+  relay = await startCuttableRelay(() => Number(url.port))
+  store = openTestStore(relay.to(url))
 })
 
 afterEach(async () => {
   // The driver would wait for the end of the lost transaction.
   await store.sql.end({ timeout: 0 })
-  proxy.close()
+  await relay.close()
   await admin.sql`truncate marks`
 })
 
@@ -152,7 +142,7 @@ test('keeps nothing when one of the last statements fails', async () => {
 
 test.each([
   ['the server ends it', terminate],
-  ['the network cuts it', async () => sockets.forEach((socket) => socket.resetAndDestroy())],
+  ['the network cuts it', async () => relay.reset()],
 ])('rejects as unavailable when %s, and the process survives', async (_how, lose) => {
   const work = inTransaction(store.sql, async (tx) => {
     await tx`insert into marks values ('lost')`

@@ -1,16 +1,15 @@
 // The server of the page that breaks the stack, with a real stand-in and an API that the test plays.
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { startBreakItServer, type BreakItServer } from '../../../dev/break-it/server.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { startProvider, type RunningProvider } from '../stripe-stand-in/running-provider.ts'
 import { startRawServer } from '../../support/raw-server.ts'
 import { until } from '../../support/until.ts'
+import { listening, type Listening } from '../../support/listening.ts'
 
 let standIn: RunningProvider
-let api: Server
+let api: Listening
 let keys: string[]
 /** What the requests preferred. */
 let preferred: (string | string[] | undefined)[]
@@ -24,26 +23,25 @@ const crashed: string[] = []
 beforeAll(async () => {
   standIn = await startProvider()
   database = await createTestDatabase()
-  api = createServer((request: IncomingMessage, response) => {
+  const answering = createServer((request: IncomingMessage, response) => {
     keys.push(String(request.headers['idempotency-key']))
     preferred.push(request.headers['prefer'])
     request.resume()
     const headers = { 'idempotent-replayed': 'true', 'request-id': 'req_1' }
     response.writeHead(statuses.shift() ?? 201, headers).end('{ }')
-  }).listen(0, '127.0.0.1')
-  await once(api, 'listening')
+  })
+  api = await listening(answering)
 })
 beforeEach(async () => {
   keys = []
   preferred = []
   statuses = []
   crashed.length = 0
-  await start(`http://127.0.0.1:${(api.address() as AddressInfo).port}`)
+  await start(api.url)
 })
 afterEach(() => server.stop())
 afterAll(async () => {
-  api.closeAllConnections()
-  api.close()
+  await api.stop()
   await standIn.close()
   await database.drop()
 })

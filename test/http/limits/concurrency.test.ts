@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { expect, jest, test } from '@jest/globals'
 import express, { type Request, type Response } from 'express'
 import { ANSWERED, sendAnswer } from '../../../src/http/responses/answer.ts'
@@ -12,10 +12,11 @@ import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { limitedApi } from '../../support/for-file.ts'
 import { exchangeRaw } from '../../support/limited-api.ts'
+import { listening } from '../../support/listening.ts'
 import type { ServedApi } from '../../support/served-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { untilWaitingForLock } from '../rude-clients/locked-keys.ts'
+import { lockTable, untilWaitingForLock } from '../rude-clients/locked-keys.ts'
 
 /** One database for all APIs. */
 const limited = limitedApi()
@@ -36,22 +37,14 @@ const countKeys = async (...tenants: readonly Tenant[]) =>
 test('beyond the limit a request is refused at once with a Retry-After, and nothing is written', async () => {
   await serve({ MAX_CONCURRENT_REQUESTS: '1' })
   const tenant = await limited.createTenant()
-  const { sql } = limited.store
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
-  const locking = sql.begin(async (tx) => {
-    await tx`lock table api_keys in access exclusive mode`
-    lock()
-    await held
-  })
-  await locked
+  const { locked, release } = await lockTable(limited, 'api_keys')
 
   const first = postPayment(api.url, tenant, undefined, { key: 'first' })
   await untilWaitingForLock(limited)
   const second = await postPayment(api.url, tenant, undefined, { key: 'second' })
   const health = await fetchApi(`${api.url}/healthz`)
   release()
-  await locking
+  await locked
 
   expect(second).toMatchObject({ status: 503, json: { type: '/problems/overloaded' } })
   expect(second.headers.get('retry-after')).toMatch(/^[12]$/)
@@ -197,17 +190,15 @@ test('an answer that its client does not read occupies no place', async () => {
       sendAnswer(response, { status: 200, body: largerThanAllBuffers }),
     )
     .get('/small', (_request, response) => sendAnswer(response, { status: 200, body: 'small' }))
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { port, url, stop } = await listening(createServer(app))
   const nonReader = connect(port, '127.0.0.1')
   nonReader.write('GET /large HTTP/1.1\r\nhost: api\r\n\r\n')
   // The answer has begun to arrive. It is not read any further.
   await once(nonReader, 'readable')
 
-  const other = await exchangeRaw(`http://127.0.0.1:${port}`, 'GET /small HTTP/1.0\r\n\r\n')
+  const other = await exchangeRaw(url, 'GET /small HTTP/1.0\r\n\r\n')
   nonReader.destroy()
-  server.close()
+  await stop()
 
   expect(other).toMatch(/ 200 [^]*\r\n\r\nsmall$/)
 })

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from '@jest/globals'
 import { limitedApi } from '../../support/for-file.ts'
 import type { ServedApi } from '../../support/served-api.ts'
 import type { Tenant } from '../../support/service.ts'
-import { lockKeys, untilWaitingForLock } from '../rude-clients/locked-keys.ts'
+import { lockTable, untilWaitingForLock } from '../rude-clients/locked-keys.ts'
 import { paymentBytes, sendRaw } from '../rude-clients/raw-connection.ts'
 
 const limited = limitedApi()
@@ -22,7 +22,7 @@ const keysOf = ({ id }: Tenant) =>
 
 test('beyond the limit a new connection is closed, and those before stay', async () => {
   const api = await serveMost(1)
-  const { locked, release } = await lockKeys(limited)
+  const { locked, release } = await lockTable(limited)
   const paying = await sendRaw(api.url, paymentBytes(tenant, 'first'))
   await untilWaitingForLock(limited)
 

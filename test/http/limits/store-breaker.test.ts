@@ -9,6 +9,7 @@ import { paymentBody, postPayment } from '../../support/client.ts'
 import { limitedApi, tenantOf } from '../../support/for-file.ts'
 import { startLimitedApi } from '../../support/limited-api.ts'
 import { until } from '../../support/until.ts'
+import { lockTable } from '../rude-clients/locked-keys.ts'
 
 const timeOut = () => Promise.reject(new StoreTimeoutError('the store did not answer'))
 const succeed = () => Promise.resolve('ok')
@@ -99,23 +100,14 @@ test('over HTTP an open circuit returns 503 at once, and closes again by itself'
   })
 
   const tenant = await api.createTenant()
-  let unlock = () => {}
-  const unlocked = new Promise<void>((resolve) => (unlock = resolve))
-  let lock = () => {}
-  const locked = new Promise<void>((resolve) => (lock = resolve))
-  const locking = api.store.sql.begin(async (tx) => {
-    await tx`lock table api_keys in access exclusive mode`
-    lock()
-    await unlocked
-  })
-  await locked
+  const { locked, release } = await lockTable(api, 'api_keys')
 
   const slow = await postPayment(api.url, tenant)
   const startedAt = performance.now()
   const fast = await postPayment(api.url, tenant)
   const tookMs = performance.now() - startedAt
-  unlock()
-  await locking
+  release()
+  await locked
 
   for (const answer of [slow, fast]) {
     expect(answer).toMatchObject({ status: 503, json: { type: '/problems/store-unavailable' } })

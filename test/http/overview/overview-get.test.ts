@@ -16,6 +16,7 @@ import {
 } from '../../support/admin.ts'
 import { adminApi } from '../../support/for-file.ts'
 import { until } from '../../support/until.ts'
+import { lockTable } from '../rude-clients/locked-keys.ts'
 import { expectProblem } from '../payments.ts'
 
 const OVERVIEW = '/admin/overview'
@@ -175,14 +176,7 @@ test('shares one reading among all viewers for a second', async () => {
 })
 
 test('answers 503 when the database needs longer than a second', async () => {
-  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  const holding = sql.begin(async (tx) => {
-    await tx`lock table service_processes in access exclusive mode`
-    lock()
-    await held
-  })
-  await locked
+  const { locked, release } = await lockTable(api.t.engine, 'service_processes')
   const startedAt = performance.now()
   const answer = await until(async () => {
     const read = await api.get(OVERVIEW)
@@ -192,7 +186,7 @@ test('answers 503 when the database needs longer than a second', async () => {
   expectProblem(answer, 'store-unavailable')
   expect(performance.now() - startedAt).toBeLessThan(6_000)
   release()
-  await holding
+  await locked
 })
 
 test.each(['tenant=x', 'limit=1'])('refuses the parameter %s', async (query) => {

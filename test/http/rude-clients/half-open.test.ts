@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { paymentBody, postPayment } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
-import { lockKeys } from './locked-keys.ts'
+import { lockTable } from './locked-keys.ts'
 import {
   connectionsOf,
   lookupBytes,
@@ -112,7 +112,7 @@ describe('a client that vanishes without closing its connection', () => {
 
   test('leaves no connection, no waiting request and no occupied place', async () => {
     await until(async () => (await connectionsOf(service.server)) === 0)
-    const { locked, release } = await lockKeys(service)
+    const { locked, release } = await lockTable(service)
     const taking = jest.spyOn(service.parts.limits.places, 'take')
     const paying = vanished.map(() => postPayment(service.apiUrl, tenant))
     await until(() => taking.mock.calls.length === vanished.length)

@@ -2,12 +2,12 @@
 import type { LimitedApi } from '../../support/limited-api.ts'
 import { until } from '../../support/until.ts'
 
-/** Locks the table of idempotency keys until `release` is called. */
-export async function lockKeys({ store }: Pick<LimitedApi, 'store'>) {
+/** Locks a table, by default that of idempotency keys, until `release` is called. */
+export async function lockTable({ store }: Pick<LimitedApi, 'store'>, table = 'idempotency_keys') {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: isLocked, resolve: lock } = Promise.withResolvers<void>()
   const locked = store.sql.begin(async (tx) => {
-    await tx`lock table idempotency_keys in access exclusive mode`
+    await tx`lock table ${tx(table)} in access exclusive mode`
     lock()
     await released
   })

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { AHEAD_MAX } from '../../../src/http/limits/api-server.ts'
 import { paymentBody } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
-import { lockKeys, untilWaitingForLock } from './locked-keys.ts'
+import { lockTable, untilWaitingForLock } from './locked-keys.ts'
 import {
   connectionsOf,
   lookupBytes,
@@ -59,7 +59,7 @@ describe('pipelined requests', () => {
   })
 
   test('begin when the earlier ones are answered', async () => {
-    const { locked, release } = await lockKeys(api)
+    const { locked, release } = await lockTable(api)
     const connection = await sendRaw(
       api.url,
       paymentBytes(tenant, 'first') + lookupBytes(tenant, '/v1/payments'),
@@ -105,7 +105,7 @@ describe('pipelined requests', () => {
   )
 
   test('do not begin after their client has disconnected', async () => {
-    const { locked, release } = await lockKeys(api)
+    const { locked, release } = await lockTable(api)
     const connection = await sendRaw(api.url, paymentsBytes(tenant, 5))
     await untilWaitingForLock(api)
     connection.socket.resetAndDestroy()
@@ -122,7 +122,7 @@ describe('pipelined requests', () => {
   })
 
   test('end their connection when too many are waiting', async () => {
-    const { locked, release } = await lockKeys(api)
+    const { locked, release } = await lockTable(api)
     const connection = await sendRaw(api.url, paymentBytes(tenant, 'first'))
     await untilWaitingForLock(api)
     connection.socket.write(requestBytes().repeat(3 * AHEAD_MAX))

@@ -1,16 +1,14 @@
 // Tests the pool on a real server: which connection a statement takes, and that transactions are
-// exclusive.
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import {
   openStore,
   type Sql,
   type Store,
   type StoreOptions,
-  type Transaction,
 } from '../../../../src/db/connection/client.ts'
 import { allowLongStatements, inTransaction } from '../../../../src/db/connection/transaction.ts'
+import { findFreePort } from '../../../../dev/ports.ts'
+import { startCuttableRelay } from '../../../support/cuttable-relay.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 
 const SIZE = 3
@@ -45,30 +43,6 @@ function optionsOf(poolSize: number): StoreOptions {
     applicationName: 'atomic-payments test pool',
     poolSize,
     timeoutMs: 10_000,
-  }
-}
-
-/** Relays traffic to the server until `silence` stops all open connections. */
-async function openRelay(serverPort: number) {
-  const sockets: Socket[] = []
-  const server = createServer((client) => {
-    const upstream = connect(serverPort, '127.0.0.1')
-    sockets.push(client, upstream)
-    client.on('error', () => {}).pipe(upstream)
-    upstream.on('error', () => {}).pipe(client)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    url: (url: string) => Object.assign(new URL(url), { port: String(port) }).href,
-    silence() {
-      for (const socket of sockets) socket.unpipe().pause()
-    },
-    close() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
   }
 }
 
@@ -217,81 +191,60 @@ test('replaces a lost connection for the next statement', async () => {
 })
 
 test('replaces a session that could not be opened', async () => {
-  const { port } = new URL(database.url)
+  const url = new URL(database.url)
+  const nothing = await findFreePort()
   let isAway = true
-  const server = createServer((client) => {
-    if (isAway) return void client.resetAndDestroy()
-    const upstream = connect(Number(port), '127.0.0.1')
-    client.on('error', () => {}).pipe(upstream)
-    upstream.on('error', () => {}).pipe(client)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const relayed = Object.assign(new URL(database.url), {
-    port: String((server.address() as AddressInfo).port),
-  })
-  const away = openStore({ ...optionsOf(1), url: relayed.href })
+  const relay = await startCuttableRelay(() => (isAway ? nothing : Number(url.port)))
+  const away = openStore({ ...optionsOf(1), url: relay.to(url) })
 
   await expect(away.sql`select 1`).rejects.toThrow()
   isAway = false
   expect(await away.sql`select 1 as one`).toEqual([{ one: 1 }])
 
   await away.close()
-  server.close()
+  await relay.close()
 })
 
-test('replaces a silent connection after twice the statement timeout', async () => {
-  const relay = await openRelay(Number(new URL(database.url).port))
-  const silent = openStore({
-    ...optionsOf(1),
-    url: relay.url(database.url),
-    timeoutMs: STATEMENT_MS,
-  })
-  try {
-    await silent.sql`select 1`
-    relay.silence()
-    const unanswered = silent.sql`select 2`
-
-    await expect(unanswered).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
-    expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
-  } finally {
-    await silent.close()
-    relay.close()
+test.each<[string, (sql: Sql, silence: () => void) => Promise<unknown>]>([
+  [
+    'a statement alone',
+    async (sql, silence) => {
+      silence()
+      await sql`select 2`
+    },
+  ],
+  [
+    'in a transaction',
+    (sql, silence) =>
+      inTransaction(sql, async (tx) => {
+        silence()
+        await tx`select 2`
+      }),
+  ],
+  [
+    'in a transaction after its statements, when it commits',
+    (sql, silence) =>
+      inTransaction(sql, async (tx) => {
+        await tx`select 2`
+        silence()
+      }),
+  ],
+])('replaces a silent connection after twice the statement timeout: %s', async (_title, work) => {
+  const url = new URL(database.url)
+  const relay = await startCuttableRelay(() => Number(url.port))
+  const silent = openStore({ ...optionsOf(1), url: relay.to(url), timeoutMs: STATEMENT_MS })
+  const silence = () => {
+    relay.cut()
+    relay.acceptNew()
   }
-})
-
-test.each<[string, (tx: Transaction, silence: () => void) => Promise<unknown>]>([
-  [
-    'in a statement',
-    async (tx, silence) => {
-      silence()
-      await tx`select 2`
-    },
-  ],
-  [
-    'after its statements, when it commits',
-    async (tx, silence) => {
-      await tx`select 2`
-      silence()
-    },
-  ],
-])('replaces the silent connection of a transaction: %s', async (_title, work) => {
-  const relay = await openRelay(Number(new URL(database.url).port))
-  const silent = openStore({
-    ...optionsOf(1),
-    url: relay.url(database.url),
-    timeoutMs: STATEMENT_MS,
-  })
   try {
     await silent.sql`select 1`
 
-    const unanswered = inTransaction(silent.sql, (tx) => work(tx, () => relay.silence()))
-
-    await expect(unanswered).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    await expect(work(silent.sql, silence)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
     expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
   } finally {
     await silent.close()
-    relay.close()
+    await relay.close()
   }
 })
 

@@ -1,13 +1,11 @@
 // Tests the events of the stand-in, and the knobs that lose, repeat, reorder and delay them.
-// Stripe's official package verifies the signatures.
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Stripe } from 'stripe'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { listening } from '../../../support/listening.ts'
 
 const SECRET = 'whsec_test'
 
@@ -58,10 +56,9 @@ async function startReceiver(): Promise<Receiver> {
     onReceived()
   }
   const server = createServer((request, response) => void receive(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, stop } = await listening(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    url: `${url}/hooks`,
     received,
     answers,
     hold: () => {
@@ -76,11 +73,7 @@ async function startReceiver(): Promise<Receiver> {
         }
         onReceived()
       }),
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close: stop,
   }
 }
 
