@@ -235,83 +235,67 @@ export function idAt(at: Date): string {
 }
 
 async function bookOurs({ sql }: Store, booked: readonly Booked[]): Promise<void> {
-  const payments = booked.map((entry) => ({
-    tenant_id: entry.tenantId,
-    id: entry.id,
-    amount: entry.amount,
-    captured: entry.kind === 'succeeded' ? entry.amount : 0,
-    refunded: entry.refund?.amount ?? 0,
-    status: entry.kind,
-    failure: entry.kind === 'declined' ? 'card_declined' : null,
-    provider_id: entry.intent.id,
-    at: entry.at,
-  }))
+  const common = { currency: 'usd', status: 'succeeded', previous_status: 'processing' }
   await sql`
-    insert into payments (
-      tenant_id, id, amount_minor, amount_captured_minor, amount_refunded_minor, currency, status,
-      previous_status, capture_method, payment_method, metadata, failure_code, provider,
-      provider_payment_id, created_at
-    )
-    select
-      tenant_id, id, amount, captured, refunded, 'usd', status, 'processing', 'manual',
-      'pm_card_visa', '{}', failure, 'stripe', provider_id, at
-    from jsonb_to_recordset(${JSON.stringify(payments)}::jsonb) as entry (
-      tenant_id uuid, id uuid, amount bigint, captured bigint, refunded bigint, status text,
-      failure text, provider_id text, at timestamptz
-    )
+    insert into payments ${sql(
+      booked.map((entry) => ({
+        ...common,
+        tenant_id: entry.tenantId,
+        id: entry.id,
+        amount_minor: entry.amount,
+        amount_captured_minor: entry.kind === 'succeeded' ? entry.amount : 0,
+        amount_refunded_minor: entry.refund?.amount ?? 0,
+        status: entry.kind,
+        capture_method: 'manual',
+        payment_method: 'pm_card_visa',
+        metadata: '{}',
+        failure_code: entry.kind === 'declined' ? 'card_declined' : null,
+        provider: 'stripe',
+        provider_payment_id: entry.intent.id,
+        created_at: entry.at.toISOString(),
+      })),
+    )}
   `
   const refunds = booked.flatMap(({ refund, tenantId, id, at }) =>
     refund === null
       ? []
       : [
           {
+            ...common,
             tenant_id: tenantId,
             id: refund.id,
             payment_id: id,
-            provider_id: refund.providerId,
-            at,
+            amount_minor: refund.amount,
+            metadata: '{}',
+            provider_refund_id: refund.providerId,
+            created_at: at.toISOString(),
           },
         ],
   )
-  await sql`
-    insert into refunds (
-      tenant_id, id, payment_id, amount_minor, currency, status, previous_status, metadata,
-      provider_refund_id, created_at
-    )
-    select
-      tenant_id, id, payment_id, 400, 'usd', 'succeeded', 'processing', '{}', provider_id, at
-    from jsonb_to_recordset(${JSON.stringify(refunds)}::jsonb) as entry (
-      tenant_id uuid, id uuid, payment_id uuid, provider_id text, at timestamptz
-    )
-  `
-  await post({ sql }, booked)
+  if (refunds.length > 0) await sql`insert into refunds ${sql(refunds)}`
+  await sql`insert into ledger_postings ${sql(booked.flatMap(postingsOf))}`
 }
 
-async function post({ sql }: Pick<Store, 'sql'>, booked: readonly Booked[]): Promise<void> {
-  const postings = booked.flatMap(({ kind, tenantId, id, amount, refund, at }) => {
-    if (kind !== 'succeeded') return []
-    const common = { tenant_id: tenantId, payment_id: id, at }
-    const capture = { ...common, id: idAt(at), kind: 'capture', refund_id: null, amount }
-    return refund === null
-      ? [capture]
-      : [
-          capture,
-          { ...common, id: idAt(at), kind: 'refund', refund_id: refund.id, amount: refund.amount },
-        ]
-  })
-  await sql`
-    insert into ledger_postings (
-      tenant_id, id, transaction_id, kind, payment_id, refund_id, operation_id, debit, credit,
-      amount_minor, currency, created_at
-    )
-    select
-      tenant_id, id, id, kind, payment_id, refund_id, id,
-      case kind when 'capture' then 'provider_receivable' else 'refunds' end,
-      case kind when 'capture' then 'merchant_payable' else 'provider_receivable' end,
-      amount, 'usd', at
-    from jsonb_to_recordset(${JSON.stringify(postings)}::jsonb) as entry (
-      tenant_id uuid, id uuid, kind text, payment_id uuid, refund_id uuid, amount bigint,
-      at timestamptz
-    )
-  `
+function postingsOf({ kind, tenantId, id: paymentId, amount, refund, at }: Booked) {
+  if (kind !== 'succeeded') return []
+  const posting = (refundId: string | null, minor: number, debit: string, credit: string) => {
+    const id = idAt(at)
+    return {
+      tenant_id: tenantId,
+      id,
+      transaction_id: id,
+      operation_id: id,
+      kind: refundId === null ? 'capture' : 'refund',
+      payment_id: paymentId,
+      refund_id: refundId,
+      debit,
+      credit,
+      amount_minor: minor,
+      currency: 'usd',
+      created_at: at.toISOString(),
+    }
+  }
+  const capture = posting(null, amount, 'provider_receivable', 'merchant_payable')
+  if (refund === null) return [capture]
+  return [capture, posting(refund.id, refund.amount, 'refunds', 'provider_receivable')]
 }

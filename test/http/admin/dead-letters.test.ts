@@ -289,23 +289,14 @@ test('a malformed job is kept, and a redrive of nothing is recorded in the audit
   })
 })
 
-test('the list is newest first and can be paged in both directions', async () => {
-  const all = (await lettersOf('operations.dead')).map(({ id }) => id)
-  await service.store.sql`
+test('the list is newest first', async () => {
+  const added = await service.store.sql<{ id: string }[]>`
     insert into atomic_jobs.job (name, data, created_on)
-    select 'operations.dead', '{}', now() - n * interval '1 minute' from generate_series(1, 5) as n
+    select 'operations.dead', '{}', now() - n * interval '1 minute' from generate_series(-2, 2) as n
+    returning id
   `
-  const before = await ask('GET', 'dead-letters?limit=3')
-  const newest = (await ask('GET', 'dead-letters?limit=100')).json['data'] as Letter[]
-  const ids = newest.map(({ id }) => id)
-  const after = await ask('GET', `dead-letters?limit=2&starting_after=${ids[2]}`)
-  const back = await ask('GET', `dead-letters?limit=2&ending_before=${ids[4]}`)
+  const ids = added.map(({ id }) => id)
+  const listed = (await lettersOf('operations.dead')).map(({ id }) => id)
 
-  expect(ids.length).toBeGreaterThanOrEqual(all.length + 5)
-  expect(before.json).toMatchObject({ has_more: true })
-  expect(idsOf(before)).toEqual(ids.slice(0, 3))
-  expect(idsOf(after)).toEqual(ids.slice(3, 5))
-  expect(idsOf(back)).toEqual(ids.slice(2, 4))
+  expect(listed.filter((id) => ids.includes(id))).toEqual(ids)
 })
-
-const idsOf = ({ json }: ApiResponse) => (json['data'] as Letter[]).map(({ id }) => id)

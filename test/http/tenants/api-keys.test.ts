@@ -1,10 +1,7 @@
 // How operators create, list, rotate and revoke tenants and API keys, and say which tenant may charge which
 // customer of the provider, with the rights of the service role.
-import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import type { ProblemType } from '../../../src/domain/problems/problems.ts'
-import { showKeyId } from '../../../src/domain/tenants/api-key.ts'
-import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { adminApi } from '../../support/for-file.ts'
 import { expectProblem } from '../payments.ts'
 
@@ -150,24 +147,6 @@ describe('a key', () => {
   })
 })
 
-test.each(['tenants', 'keys'])(
-  'the list of %s has pages, and refuses unknown cursors',
-  async (list) => {
-    const { id } = await createTenant()
-    await api.post(`/admin/tenants/${id}/keys`)
-    const path = list === 'keys' ? `/admin/tenants/${id}/keys` : '/admin/tenants'
-    const first = await api.get(`${path}?limit=1`)
-    const [newest] = first.json['data'] as { id: string }[]
-    const next = await api.get(`${path}?limit=1&starting_after=${newest?.id}`)
-    const back = await api.get(`${path}?ending_before=${(next.json['data'] as ShownKey[])[0]?.id}`)
-
-    expect(first.json['has_more']).toBe(true)
-    expect(back.json['data']).toEqual(first.json['data'])
-    const strange = list === 'keys' ? showKeyId(randomUUIDv7()) : showTenantId(randomUUIDv7())
-    expectProblem(await api.get(`${path}?starting_after=${strange}`), 'invalid-query')
-  },
-)
-
 describe('customers', () => {
   const makeTenant = async () => (await createTenant()).id
 
@@ -201,17 +180,6 @@ describe('customers', () => {
       action: 'customers.assign',
       details: { result: 'assigned', customers },
     })
-  })
-
-  test('is listed page by page', async () => {
-    const tenant = await makeTenant()
-    const path = `/admin/tenants/${tenant}/customers`
-    await api.post(path, { customers: ['cus_page_1', 'cus_page_2', 'cus_page_3'] })
-
-    const page = await api.get(`${path}?limit=1&starting_after=cus_page_3`)
-
-    expect(page.json).toMatchObject({ data: [{ id: 'cus_page_2' }], has_more: true })
-    expectProblem(await api.get(`${path}?starting_after=cus_none`), 'invalid-query')
   })
 
   test('moves a customer of another tenant only when `from` names that tenant', async () => {
@@ -267,25 +235,17 @@ describe('customers', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(3)
   })
 
-  test.each<[string, unknown, ProblemType]>([
-    ['no customers', {}, 'invalid-field'],
-    ['an empty list', { customers: [] }, 'invalid-field'],
-    ['more than 1,000 customers', { customers: Array(1_001).fill('cus_1') }, 'invalid-field'],
-    ['a customer with a space', { customers: ['cus 1'] }, 'invalid-field'],
-    ['a customer that is a number', { customers: [1] }, 'invalid-field'],
-    ['a tenant in `from` that is none', { customers: ['cus_1'], from: 'cus_1' }, 'invalid-field'],
-    ['an unknown field', { customers: ['cus_1'], to: 'x' }, 'unknown-field'],
-  ])('refuses %s, and assigns nothing', async (_what, body, type) => {
+  test.each<[string, unknown]>([
+    ['no customers', {}],
+    ['an empty list', { customers: [] }],
+    ['more than 1,000 customers', { customers: Array(1_001).fill('cus_1') }],
+    ['a customer with a space', { customers: ['cus 1'] }],
+    ['a customer that is a number', { customers: [1] }],
+    ['a tenant in `from` that is none', { customers: ['cus_1'], from: 'cus_1' }],
+  ])('refuses %s, and assigns nothing', async (_what, body) => {
     const tenant = await makeTenant()
 
-    expectProblem(await api.post(`/admin/tenants/${tenant}/customers`, body), type)
+    expectProblem(await api.post(`/admin/tenants/${tenant}/customers`, body), 'invalid-field')
     expect(await customersOf(tenant)).toEqual([])
-  })
-
-  test('knows no customers of an unknown tenant', async () => {
-    const path = `/admin/tenants/${showTenantId(randomUUID())}/customers`
-
-    expectProblem(await api.post(path, { customers: ['cus_1'] }), 'resource-not-found')
-    expectProblem(await api.get(path), 'resource-not-found')
   })
 })

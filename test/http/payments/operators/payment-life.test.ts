@@ -13,7 +13,6 @@ import { aroundCall } from '../../../support/engine-doubles.ts'
 import { deliverOf, disputed } from '../../../operations/follow-dispute/disputes.ts'
 import { applyAll } from '../../../operations/follow-payment/provider-events.ts'
 import { asked, captured } from '../../../operations/made-payments.ts'
-import { expectProblem } from '../../payments.ts'
 import {
   makeEndpoint,
   SIGNING_SECRET,
@@ -274,14 +273,4 @@ test('says which lists have more than it shows', async () => {
   expect(life['events']?.[0]).toEqual(first)
   expect(life['runs']).toHaveLength(100)
   expect(life).toMatchObject({ has_more: true, incomplete: ['runs', 'events', 'deliveries'] })
-})
-
-test.each([
-  'x',
-  showPaymentId('01890a5d-ac96-774b-bcce-b302099a8057'),
-  showId('op', randomUUID()),
-  '%00',
-  "'",
-])('answers 404 for %s', async (id) => {
-  expectProblem(await api.get(`/admin/payments/${id}`), 'resource-not-found')
 })

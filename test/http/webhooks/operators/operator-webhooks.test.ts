@@ -82,15 +82,6 @@ describe('GET /admin/webhook-endpoints', () => {
     expect(await listed(`?tenant=${showId('tnt', UNKNOWN)}`)).toEqual([])
   })
 
-  test('pages in both directions', async () => {
-    const { json: first } = await api.get(`${ENDPOINTS}?limit=2`)
-    expect(first).toMatchObject({ has_more: true, data: [{ id: paused.id }, { id: disabled.id }] })
-    const { json: second } = await api.get(`${ENDPOINTS}?limit=2&starting_after=${disabled.id}`)
-    expect(second).toMatchObject({ has_more: false, data: [{ id: others.id }, { id: own.id }] })
-    const { json: back } = await api.get(`${ENDPOINTS}?limit=1&ending_before=${others.id}`)
-    expect(back).toMatchObject({ has_more: true, data: [{ id: disabled.id }] })
-  })
-
   test('answers the same for a cursor of another tenant and for an unknown one', async () => {
     const query = (cursor: string) => `${ENDPOINTS}?tenant=${own.tenant}&starting_after=${cursor}`
     const ofOther = await api.get(query(others.id))
@@ -98,19 +89,6 @@ describe('GET /admin/webhook-endpoints', () => {
 
     expectProblem(ofOther, 'invalid-query')
     expect(ofOther.json['detail']).toBe(unknown.json['detail'])
-  })
-
-  test.each([
-    'tenant=shop',
-    'tenant=',
-    'status=deleted',
-    'status=enabled&status=paused',
-    'limit=0',
-    'limit=101',
-    'starting_after=we_1',
-    'event=evt_1',
-  ])('refuses %s', async (query) => {
-    expectProblem(await api.get(`${ENDPOINTS}?${query}`), 'invalid-query')
   })
 })
 
@@ -133,10 +111,8 @@ describe('GET /admin/webhook-endpoints/:id', () => {
     })
   })
 
-  test('answers 404 for a deleted endpoint, an unknown id, and what is no id', async () => {
-    for (const id of [deleted.id, showId('we', UNKNOWN), showId('wd', own.uuid), 'x']) {
-      expectProblem(await api.get(`${ENDPOINTS}/${id}`), 'resource-not-found')
-    }
+  test('answers 404 for a deleted endpoint', async () => {
+    expectProblem(await api.get(`${ENDPOINTS}/${deleted.id}`), 'resource-not-found')
   })
 })
 
@@ -181,13 +157,10 @@ describe('POST /admin/webhook-endpoints/:id/replay', () => {
   test.each<[string, () => string, unknown, ProblemType]>([
     ['a disabled endpoint', () => disabled.id, { since }, 'webhook-endpoint-disabled'],
     ['a deleted endpoint', () => deleted.id, { since }, 'resource-not-found'],
-    ['an unknown endpoint', () => showId('we', UNKNOWN), { since }, 'resource-not-found'],
     ['no moment', () => own.id, {}, 'invalid-field'],
     ['no body', () => own.id, undefined, 'invalid-field'],
     ['a date without a time', () => own.id, { since: '2026-01-31' }, 'invalid-field'],
     ['a number', () => own.id, { since: 1_769_860_800 }, 'invalid-field'],
-    ['an unknown field', () => own.id, { since, until: since }, 'unknown-field'],
-    ['what is not JSON', () => own.id, '{"since"', 'malformed-json'],
   ])('refuses %s, records that, and starts nothing', async (_, idOf, body, type) => {
     const before = [await jobs(), (await api.trailOf(idOf())).length] as const
 
@@ -200,16 +173,6 @@ describe('POST /admin/webhook-endpoints/:id/replay', () => {
       action: 'webhook_endpoint.replay',
       details: { refused: type },
     })
-  })
-
-  test('records an id that is none without quoting it', async () => {
-    const before = (await api.trailOf(null)).length
-
-    expectProblem(await api.post(`${ENDPOINTS}/secret/replay`, { since }), 'resource-not-found')
-
-    const trail = await api.trailOf(null)
-    expect(trail).toHaveLength(before + 1)
-    expect(JSON.stringify(trail)).not.toContain('secret')
   })
 })
 
@@ -272,14 +235,6 @@ describe('webhook deliveries', () => {
       expect(await listed(`?tenant=${showId('tnt', UNKNOWN)}`)).toEqual([])
     })
 
-    test('pages in both directions', async () => {
-      const { json: first } = await api.get(`${DELIVERIES}?limit=3`)
-      expect(first['has_more']).toBe(true)
-      const { json: last } = await api.get(`${DELIVERIES}?limit=3&starting_after=${madeId(1)}`)
-      expect(last).toMatchObject({ has_more: false, data: [{ id: madeId(0) }] })
-      expect(await listed(`?limit=2&ending_before=${madeId(0)}`)).toEqual([madeId(2), madeId(1)])
-    })
-
     test('answers the same for a cursor of another tenant and for an unknown one', async () => {
       const query = (cursor: string) => `${DELIVERIES}?tenant=${own.tenant}&ending_before=${cursor}`
       const ofOther = await api.get(query(madeId(1)))
@@ -287,19 +242,6 @@ describe('webhook deliveries', () => {
 
       expectProblem(ofOther, 'invalid-query')
       expect(ofOther.json['detail']).toBe(unknown.json['detail'])
-    })
-
-    test.each([
-      'tenant=shop',
-      'endpoint=wd_1',
-      'event=payment.succeeded',
-      'status=lost',
-      'status=failed&status=pending',
-      'limit=none',
-      'starting_after=x',
-      'id=x',
-    ])('refuses %s', async (query) => {
-      expectProblem(await api.get(`${DELIVERIES}?${query}`), 'invalid-query')
     })
   })
 
@@ -310,12 +252,6 @@ describe('webhook deliveries', () => {
       expect(status).toBe(200)
       expect(json).toMatchObject({ id: madeId(1), tenant: others.tenant, status: 'pending' })
       expect(json['attempts']).toHaveLength(1)
-    })
-
-    test('answers 404 for an unknown id, and for what is no id', async () => {
-      for (const id of [showId('wd', UNKNOWN), own.id, 'x']) {
-        expectProblem(await api.get(`${DELIVERIES}/${id}`), 'resource-not-found')
-      }
     })
   })
 
@@ -342,28 +278,17 @@ describe('webhook deliveries', () => {
       ])
     })
 
-    test.each<[string, () => Promise<string>, unknown, ProblemType]>([
-      ['an unknown delivery', async () => showId('wd', UNKNOWN), {}, 'resource-not-found'],
-      [
-        'a delivery to a disabled endpoint',
-        async () => {
-          const endpoint = await makeEndpoint(sql, api.t.tenantId, 'disabled')
-          return (await makeDelivery(sql, endpoint)).id
-        },
-        {},
-        'webhook-endpoint-disabled',
-      ],
-      ['an unknown field', async () => madeId(0), { force: true }, 'unknown-field'],
-      ['what is not JSON', async () => madeId(0), '{"', 'malformed-json'],
-    ])('refuses %s, records that, and starts nothing', async (_, prepare, body, type) => {
-      const id = await prepare()
-      const before = [await jobs(), (await api.trailOf(id)).length] as const
+    test('is refused at a disabled endpoint, is recorded, and starts nothing', async () => {
+      const endpoint = await makeEndpoint(sql, api.t.tenantId, 'disabled')
+      const { id } = await makeDelivery(sql, endpoint)
+      const before = await jobs()
 
-      expectProblem(await api.post(`${DELIVERIES}/${id}/redeliver`, body), type)
+      expectProblem(await api.post(`${DELIVERIES}/${id}/redeliver`), 'webhook-endpoint-disabled')
 
-      const trail = await api.trailOf(id)
-      expect([await jobs(), trail.length]).toEqual([before[0], before[1] + 1])
-      expect(trail.at(-1)).toMatchObject({ actor: 'alice', details: { refused: type } })
+      expect(await jobs()).toBe(before)
+      expect(await api.trailOf(id)).toMatchObject([
+        { actor: 'alice', details: { refused: 'webhook-endpoint-disabled' } },
+      ])
     })
   })
 })
