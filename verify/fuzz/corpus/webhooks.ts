@@ -20,11 +20,8 @@ const table: Table = {
   'webhook-signature-invalid': {
     'a body that is not UTF-8': providerEvent('{"id":"\u00E9"}'),
     'no signature': signed(),
-    'an empty signature': signed(''),
-    'nonsense': signed('nonsense'),
     'a timestamp without a signature': signed('t=1767225600'),
     'a signature without a timestamp': signed(`v1=${HEX}`),
-    'a wrong signature': signed(`t=1767225600,v1=${HEX}`),
     'an older signature version': signed(`t=1767225600,v0=${HEX}`),
     'a timestamp that is not a number': signed(`t=now,v1=${HEX}`),
     'a timestamp beyond the largest double': signed(`t=1e400,v1=${HEX}`),

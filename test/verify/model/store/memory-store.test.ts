@@ -23,7 +23,7 @@ import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { StatementRequest } from '../../../../verify/model/programs/requests.ts'
 import { Run } from '../../../../verify/model/programs/run.ts'
 import { NO_WORK, type Database, type Row } from '../../../../verify/model/store/rows.ts'
-import { keyOfRow, type Schema } from '../../../../verify/model/store/schema.ts'
+import type { Schema } from '../../../../verify/model/store/schema.ts'
 import { executeStatement } from '../../../../verify/model/store/memory-store.ts'
 import { UnknownSqlError } from '../../../../verify/model/sql/syntax.ts'
 
@@ -67,17 +67,6 @@ const claim = (): Promise<StatementRequest> =>
   firstStatement((sql) => claimEachIfUnowned(sql, [ref], LEASE_MS))
 
 describe('a statement that waited for a lock', () => {
-  test('checks its condition on the row again, and skips a row that no longer matches', async () => {
-    const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
-    sessions.begin(0)
-
-    expect(sessions.execute(0, await claim())).toMatchObject({ count: 1 })
-    expect(sessions.execute(1, await claim())).toBeUndefined()
-    sessions.end(0, 'commit')
-
-    expect(sessions.resume(1)).toMatchObject({ count: 0 })
-  })
-
   test('keeps the lock until its transaction ends, even if it changed nothing', async () => {
     const sessions = new MemorySessions(schema, storeWith(PENDING), 3)
     sessions.begin(0)
@@ -93,17 +82,6 @@ describe('a statement that waited for a lock', () => {
     sessions.end(1, 'commit')
 
     expect(sessions.resume(2)).toMatchObject({ count: 1 })
-  })
-
-  test('gets the lock after a rollback', async () => {
-    const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
-    sessions.begin(0)
-    sessions.execute(0, await claim())
-    sessions.execute(1, await claim())
-
-    sessions.end(0, 'rollback')
-
-    expect(sessions.resume(1)).toMatchObject({ count: 1 })
   })
 
   test('skips a row that was deleted meanwhile', async () => {
@@ -142,7 +120,7 @@ test('an insert waits for a row that was changed by a statement that waits for a
 describe('a transaction', () => {
   const insert =
     'insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, payment_id, expires_at) select $1, $2, $3, $4, $5, $6, now() on conflict do nothing'
-  const reserve = (key: number, paymentId = paymentIdOf(9, 1)): StatementRequest => ({
+  const reserve = (key: number): StatementRequest => ({
     kind: 'statement',
     transaction: 0,
     text: insert,
@@ -152,7 +130,7 @@ describe('a transaction', () => {
       nameOfKey(9),
       '\\x00',
       'payment.create',
-      paymentId,
+      paymentIdOf(9, 1),
     ],
   })
   const release: StatementRequest = {
@@ -160,20 +138,6 @@ describe('a transaction', () => {
     text: 'delete from idempotency_keys where key = $1',
     parameters: [nameOfKey(9)],
   }
-
-  test('may insert a key before its payment, but not commit without it', () => {
-    const sessions = new MemorySessions(schema, storeWith(PENDING), 1)
-    sessions.begin(0)
-    expect(sessions.execute(0, reserve(1))).toMatchObject({ count: 1 })
-    expect(sessions.end(0, 'commit')).toMatchObject({
-      code: '23503',
-      constraint: 'idempotency_keys_payment',
-    })
-
-    sessions.begin(0)
-    sessions.execute(0, reserve(1, paymentIdOf(0, 1)))
-    expect(sessions.end(0, 'commit')).toMatchObject({ kind: 'rows' })
-  })
 
   test('makes others wait for a key that it has inserted and deleted again', () => {
     const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
@@ -235,46 +199,6 @@ test('enforces the constraints of the schema', () => {
   expect(executed).toMatchObject({ kind: 'error', code: '23514' })
 })
 
-describe('a partial unique index whose condition names the status', () => {
-  const text = 'update payments set status = $1, previous_status = $2 where id = $3'
-  const change = (key: number, from: string, to: string): StatementRequest => {
-    const parameters = [to, from, paymentIdOf(key, 1)]
-    return { kind: 'statement', transaction: 0, text, parameters }
-  }
-
-  /** Two payments with one reference. */
-  function storeOfReference(...statuses: readonly [string, string]): Database {
-    const database = storeWith(PENDING)
-    const payments = (database['payments'] ?? []).map((row, key) =>
-      key < 2
-        ? { ...row, status: statuses[key] ?? '', amount_captured_minor: 0, reference: 'order-1' }
-        : { ...row, reference: null },
-    )
-    return { ...database, payments }
-  }
-
-  const violation = { kind: 'error', code: '23505', constraint: 'payments_by_reference' }
-
-  test('refuses a row that enters it by its status, and names itself', () => {
-    const sessions = new MemorySessions(schema, storeOfReference('processing', 'failed'), 1)
-
-    expect(sessions.execute(0, change(1, 'failed', 'processing'))).toEqual(violation)
-    sessions.execute(0, change(0, 'processing', 'failed'))
-    expect(sessions.execute(0, change(1, 'failed', 'processing'))).toMatchObject({ count: 1 })
-  })
-
-  test('makes a row that enters it wait for one that leaves it', () => {
-    const sessions = new MemorySessions(schema, storeOfReference('processing', 'failed'), 2)
-    sessions.begin(0)
-    sessions.execute(0, change(0, 'processing', 'failed'))
-
-    expect(sessions.execute(1, change(1, 'failed', 'processing'))).toBeUndefined()
-    sessions.end(0, 'rollback')
-
-    expect(sessions.resume(1)).toEqual(violation)
-  })
-})
-
 test('removes a member of a JSON object, where it is', async () => {
   const owned = { ...PENDING, status: 'processing', lease_epoch: 1, lease_expires_at: 9 }
   const parameters = { fallback: { provider: 'other' }, amount: 5 }
@@ -294,11 +218,6 @@ test('rejects unsupported SQL', () => {
   const text = 'select id from idempotency_keys tablesample system (10)'
 
   expect(() => executeStatement(schema, view, { text, parameters: [] })).toThrow(UnknownSqlError)
-})
-
-test('identifies rows by their primary keys', () => {
-  const table = schema.get('idempotency_keys')
-  expect(table && keyOfRow(table, { tenant_id: 'one', id: 'two' })).toBe('one two')
 })
 
 /** Two operations that are still pending. */
