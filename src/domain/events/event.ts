@@ -3,7 +3,7 @@
 import { presentPayment, presentPaymentWithoutSecret, type Payment } from '../payments/payment.ts'
 import { presentRefund, type Refund } from '../payments/refund.ts'
 import { presentDispute, type Dispute } from '../payments/dispute.ts'
-import { parseId, showId } from '../resource-id.ts'
+import { showId } from '../resource-id.ts'
 import { presentEventEndpoint, type EventEndpoint } from '../webhooks/webhook-endpoint.ts'
 
 export interface Event {
@@ -22,7 +22,6 @@ export interface Event {
 }
 
 export const showEventId = (id: string): string => showId('evt', id)
-export const parseEventId = (text: string): string | undefined => parseId('evt', text)
 
 /** Renders the event for the API and for webhooks; times in ISO 8601. */
 export function presentEvent(event: Event): Record<string, unknown> {

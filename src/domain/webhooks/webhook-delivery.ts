@@ -1,8 +1,6 @@
 // Defines webhook deliveries (one event for one endpoint): their retry schedule, the results of
-// their attempts, and their rendering for the API.
-import { showEventId } from '../events/event.ts'
+// their attempts.
 import { parseId, showId } from '../resource-id.ts'
-import { showEndpointId } from './webhook-endpoint.ts'
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
@@ -129,25 +127,4 @@ export const parseDeliveryId = (text: string): string | undefined => parseId('wd
 /** The API path of a delivery. */
 export function deliveryPath(id: string): string {
   return `/v1/webhook-deliveries/${showDeliveryId(id)}`
-}
-
-/** Renders the delivery for the API; latencies in milliseconds, times in ISO 8601. */
-export function presentDelivery(delivery: WebhookDelivery): Record<string, unknown> {
-  return {
-    id: showDeliveryId(delivery.id),
-    object: 'webhook_delivery',
-    event: showEventId(delivery.eventId),
-    event_type: delivery.eventType,
-    endpoint: showEndpointId(delivery.endpointId),
-    status: delivery.status,
-    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
-    attempts: delivery.attempts.map((attempt) => ({
-      number: attempt.number,
-      started_at: attempt.startedAt.toISOString(),
-      latency_ms: attempt.latencyMs,
-      http_status: attempt.httpStatus,
-      error: attempt.error,
-    })),
-    created_at: delivery.createdAt.toISOString(),
-  }
 }

@@ -1,5 +1,5 @@
-// Defines webhook endpoints, and renders them for the API. The type contains no secrets, so a
-// secret can only be shown where it is created.
+// Defines webhook endpoints. The type contains no secrets, so a secret can only be shown where it is
+// created.
 import { ENDPOINT_TEST, eventTypes, EVERY_EVENT } from '../events/event-types.ts'
 import { parseId, showId } from '../resource-id.ts'
 
@@ -55,21 +55,6 @@ export function endpointPath(id: string): string {
   return `/v1/webhook-endpoints/${showEndpointId(id)}`
 }
 
-/** Renders the endpoint for the API; times in ISO 8601. */
-export function presentEndpoint(endpoint: WebhookEndpoint): Record<string, unknown> {
-  return {
-    id: showEndpointId(endpoint.id),
-    object: 'webhook_endpoint',
-    url: endpoint.url,
-    description: endpoint.description,
-    event_types: endpoint.eventTypes,
-    status: endpoint.status,
-    disabled_reason: endpoint.disabledReason,
-    paused_until: endpoint.pausedUntil?.toISOString() ?? null,
-    created_at: endpoint.createdAt.toISOString(),
-  }
-}
-
 /**
  * An endpoint as its events show it. Events go to the other endpoints of the tenant, too, so they
  * do not have its URL, which may contain a credential.
@@ -91,14 +76,6 @@ export function presentEventEndpoint(endpoint: EventEndpoint): Record<string, un
     disabled_reason: endpoint.disabledReason,
     failing_since: endpoint.failingSince?.toISOString() ?? null,
   }
-}
-
-/** Renders the endpoint with its new secret, for the one response that shows it. */
-export function presentEndpointWithSecret(
-  endpoint: WebhookEndpoint,
-  secret: string,
-): Record<string, unknown> {
-  return { ...presentEndpoint(endpoint), secret }
 }
 
 // The circuit breaker of an endpoint: after repeated failures it is left alone for a growing, bounded

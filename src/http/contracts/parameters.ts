@@ -10,14 +10,14 @@ export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {
 }
 
 /** A filter of a list by an id. */
-export function idFilter(prefix: IdPrefix, description: string): z.ZodOptional<z.ZodString> {
+function idFilter(prefix: IdPrefix, description: string): z.ZodOptional<z.ZodString> {
   return z
     .string()
     .meta({ description, examples: [exampleId(prefix)] })
     .optional()
 }
 
-export function oneOf(names: readonly string[], description: string) {
+function oneOf(names: readonly string[], description: string) {
   return z.enum(names).meta({ description }).optional()
 }
 

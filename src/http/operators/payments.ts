@@ -30,7 +30,7 @@ import {
 import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import { presentRefund } from '../../domain/payments/refund.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
+import type { WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import { providerNames } from '../../provider/adapters.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import {
@@ -217,6 +217,8 @@ async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise
   }))
   return { shown, hasMore: runs.length > LIFE_MAX }
 }
+
+const presentDelivery = (delivery: WebhookDelivery) => render(webhookDeliverySchema, delivery)
 
 /** The events, and their deliveries. Those of events that are not shown are not shown either. */
 async function readEvents(

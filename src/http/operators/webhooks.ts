@@ -9,16 +9,11 @@ import {
 import { redeliverIfEnabled, replayFailedDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import {
-  deliveryStatuses,
-  presentDelivery,
-  REPLAY_MAX,
-  type WebhookDelivery,
-} from '../../domain/webhooks/webhook-delivery.ts'
-import { presentEndpoint, type WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
+import { deliveryStatuses, REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, listOf } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
+import { render } from '../contracts/render.ts'
 import {
   presentReplay,
   replayWebhooksBody,
@@ -38,10 +33,6 @@ const endpoint = {
   schema: webhookEndpointSchema.extend({ tenant }).meta({ id: 'TenantWebhookEndpoint' }),
   idInPath: 'The id of the webhook endpoint.',
   find: findEndpointOfTenants,
-  present: (found: WebhookEndpoint) => ({
-    ...presentEndpoint(found),
-    tenant: showTenantId(found.tenantId),
-  }),
 } as const
 
 /** As its tenant sees it, with the tenant. */
@@ -50,10 +41,6 @@ const delivery = {
   schema: webhookDeliverySchema.extend({ tenant }).meta({ id: 'TenantWebhookDelivery' }),
   idInPath: 'The id of the delivery.',
   find: findDeliveryOfTenants,
-  present: (found: WebhookDelivery) => ({
-    ...presentDelivery(found),
-    tenant: showTenantId(found.tenantId),
-  }),
 } as const
 
 const ofTenant = byId('tnt', 'tenant', 'Only return those of this tenant.')
@@ -146,7 +133,7 @@ export const operatorWebhookEndpoints: Endpoints = {
       }
       const now = await findRequested(delivery, tx, request)
       return {
-        answer: delivery.present(now),
+        answer: render(delivery.schema, now),
         details: { tenant: showTenantId(now.tenantId), from: before.status },
       }
     },

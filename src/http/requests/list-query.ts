@@ -88,25 +88,14 @@ export type FilterValues<Known extends Filters> = {
 
 /**
  * Parses `limit` (1 to 100, default 10), `starting_after` and `ending_before`, which work as in
- * Stripe's lists (https://docs.stripe.com/api/pagination).
+ * Stripe's lists (https://docs.stripe.com/api/pagination), and filters; each is a parameter with its
+ * name.
  *
  * @param query the query as Express parses it.
  * @param parseId converts a public id to a stored one; returns undefined when it is not an id.
  * @throws ProblemError invalid-query for a parameter that is unknown, repeated or malformed, and
  *   for both cursors together. Its detail names the accepted parameters and quotes nothing of the
  *   request.
- */
-export function parseListQuery(
-  query: Readonly<Record<string, unknown>>,
-  parseId: (text: string) => string | undefined,
-): ListQuery {
-  return parseFilteredQuery(query, parseId, {}).page
-}
-
-/**
- * Parses the query of a list with filters; each filter is a parameter with its name.
- *
- * @throws ProblemError as parseListQuery does.
  */
 export function parseFilteredQuery<Known extends Filters>(
   query: Readonly<Record<string, unknown>>,

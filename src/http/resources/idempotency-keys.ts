@@ -37,6 +37,7 @@ import { getIdempotencyPolicy } from './idempotency-policy.ts'
 import { EARLIER_USE_HEADERS } from '../contracts/response-headers.ts'
 import { flavors } from '../../domain/problems/flavor.ts'
 import { idempotencyKeyHeader } from '../contracts/parameters.ts'
+import { render } from '../contracts/render.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 
 const idempotencyKeySchema = z
@@ -106,18 +107,8 @@ function readKeyInPath(request: Request): string {
 }
 
 function showKey(key: IdempotencyKey): Answer {
-  const answer = showJson({
-    object: 'idempotency_key',
-    key: key.key,
-    operation: key.operation,
-    status: key.status,
-    recovery_point: key.recoveryPoint,
-    attempts: key.attempts,
-    resource: presentResource(key),
-    cancellation: cancellationOf(key),
-    created_at: key.createdAt.toISOString(),
-    expires_at: key.expiresAt.toISOString(),
-  })
+  const own = { resource: presentResource(key), cancellation: cancellationOf(key) }
+  const answer = showJson(render(idempotencyKeySchema, { ...key, ...own }))
   const headers = key.earlier === null ? {} : tombstoneHeaders(key.earlier)
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }

@@ -6,6 +6,7 @@ import { listPayments } from '../../db/payments/lists.ts'
 import { findPayment } from '../../db/payments/payments.ts'
 import { presentPayment, type Payment } from '../../domain/payments/payment.ts'
 import type { Endpoints } from '../contracts/contract.ts'
+import { render } from '../contracts/render.ts'
 import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fields.ts'
 import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
 import type { ApiParts } from '../endpoint.ts'
@@ -78,18 +79,8 @@ export async function checkOnRead(
  * Renders one attempt of a phase. `recovery_point` is null when the attempt recorded no outcome.
  */
 export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {
-  return {
-    object: 'phase_run',
-    operation: run.operation,
-    phase: run.phase,
-    recovery_point: run.reached,
-    attempt: run.attempt,
-    lease_epoch: run.leaseEpoch,
-    provider: run.outcome && presentExchange(run.outcome, run),
-    started_at: run.startedAt.toISOString(),
-    ended_at: run.endedAt?.toISOString() ?? null,
-    recorded_at: run.recordedAt.toISOString(),
-  }
+  const provider = run.outcome && presentExchange(run.outcome, run)
+  return render(phaseRunSchema, { ...run, recoveryPoint: run.reached, provider })
 }
 
 /** The engine describes each call: whether it executes anything, and what it is about. */

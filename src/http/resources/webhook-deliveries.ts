@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import {
   deliveryPath,
-  presentDelivery,
   REPLAY_MAX,
   attemptErrors,
   deliveryStatuses,
   parseDeliveryId,
+  type WebhookDelivery,
 } from '../../domain/webhooks/webhook-delivery.ts'
-import { parseEndpointId, showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
+import { showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
 import {
   EXAMPLE_TIME,
   exampleId,
@@ -18,10 +18,9 @@ import {
   idempotencyField,
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { TenantEndpoint } from '../endpoint.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { findEndpoint, insertTestEvent } from '../../db/webhooks/webhook-endpoints.ts'
-import { showPage, showJson, jsonType } from '../responses/answer.ts'
+import { jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import {
@@ -30,11 +29,10 @@ import {
   listDeliveries,
   redeliverIfEnabled,
 } from '../../db/webhooks/webhook-deliveries.ts'
-import { tenant } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idInPath, idFilter, oneOf } from '../contracts/parameters.ts'
-import { parseEventId } from '../../domain/events/event.ts'
-import { oneOfFilter, parseFilteredQuery } from '../requests/list-query.ts'
+import { byId, byName } from '../contracts/parameters.ts'
+import { pathOf, tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { render } from '../contracts/render.ts'
 import { requestedEndpointId, endpointNotFound, endpointInPath } from './webhook-endpoints.ts'
 
 export const webhookReplaySchema = z
@@ -151,26 +149,11 @@ export const webhookDeliverySchema = z
     examples: [exampleDelivery],
   })
 
-const deliveryInPath = idInPath('wd', 'The id of the delivery.')
-
-const deliveryFilters = {
-  endpoint: { expected: 'the id of one webhook endpoint', parse: parseEndpointId },
-  event: { expected: 'the id of one event', parse: parseEventId },
-  status: oneOfFilter('pending, succeeded or failed', deliveryStatuses),
-}
-
-const listWebhookDeliveries: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, deliveryFilters)
-  const { endpoint: endpointId, event: eventId, status } = filters
-  const filter = { endpointId, eventId, status }
-  return showPage(await listDeliveries(store.sql, tenantId, filter, page), presentDelivery)
-}
-
-const getWebhookDelivery: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const id = parseDeliveryId(String(request.params['id']))
-  const delivery = id === undefined ? undefined : await findDelivery(store.sql, tenantId, id)
-  if (delivery === undefined) throw new ProblemError('resource-not-found')
-  return showJson(presentDelivery(delivery))
+const ownDelivery: Resource<WebhookDelivery> = {
+  prefix: 'wd',
+  schema: webhookDeliverySchema,
+  idInPath: 'The id of the delivery.',
+  find: (sql, id, tenantId) => findDelivery(sql, tenantId, id),
 }
 
 export const deliveryEndpoints: Endpoints = {
@@ -199,7 +182,11 @@ export const deliveryEndpoints: Endpoints = {
       const deliveryId = await insertTestEvent(tx, endpoint)
       const delivery = deliveryId && (await findDelivery(tx, tenantId, deliveryId))
       if (!delivery) throw new ProblemError('webhook-endpoint-disabled')
-      return resourceResponse(202, deliveryPath(delivery.id), presentDelivery(delivery))
+      return resourceResponse(
+        202,
+        deliveryPath(delivery.id),
+        render(webhookDeliverySchema, delivery),
+      )
     },
   }),
   'POST /v1/webhook-endpoints/:id/replay': keyedLocally({
@@ -231,35 +218,37 @@ export const deliveryEndpoints: Endpoints = {
       return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
     },
   }),
-  'GET /v1/webhook-deliveries': {
-    serve: tenant(listWebhookDeliveries, 'webhooks:read'),
+  'GET /v1/webhook-deliveries': tenantList({
     operationId: 'listWebhookDeliveries',
-    tag: 'Webhooks',
     summary: 'List webhook deliveries',
     description:
       'Returns the deliveries of events to your webhook endpoints, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
-    isList: true,
-    query: z.object({
-      endpoint: idFilter('we', 'Only return deliveries to this webhook endpoint.'),
-      event: idFilter('evt', 'Only return deliveries of this event.'),
-      status: oneOf(deliveryStatuses, 'Only return deliveries with this status.'),
-    }),
-    answers: {
-      200: {
-        description: 'A page of deliveries.',
-        schema: listOf('WebhookDeliveryList', webhookDeliverySchema),
-      },
-    },
-  },
-  'GET /v1/webhook-deliveries/:id': {
-    serve: tenant(getWebhookDelivery, 'webhooks:read'),
-    operationId: 'getWebhookDelivery',
+    of: ownDelivery,
     tag: 'Webhooks',
+    scope: 'webhooks:read',
+    filters: {
+      endpoint: byId('we', 'webhook endpoint', 'Only return deliveries to this webhook endpoint.'),
+      event: byId('evt', 'event', 'Only return deliveries of this event.'),
+      status: byName(
+        deliveryStatuses,
+        'pending, succeeded or failed',
+        'Only return deliveries with this status.',
+      ),
+    },
+    read: ({ store }, page, { endpoint: endpointId, event: eventId, status }, { reader }) =>
+      listDeliveries(store.sql, reader, { endpointId, eventId, status }, page),
+    answer: 'A page of deliveries.',
+    schema: listOf('WebhookDeliveryList', webhookDeliverySchema),
+  }),
+  'GET /v1/webhook-deliveries/:id': tenantGet({
+    operationId: 'getWebhookDelivery',
     summary: 'Retrieve a webhook delivery',
     description: 'Returns a delivery with its attempts.',
-    path: deliveryInPath,
-    answers: { 200: { description: 'The delivery.', schema: webhookDeliverySchema } },
-  },
+    of: ownDelivery,
+    tag: 'Webhooks',
+    scope: 'webhooks:read',
+    answer: 'The delivery.',
+  }),
   'POST /v1/webhook-deliveries/:id/redeliver': keyedLocally({
     operation: 'webhook_delivery.redeliver',
     scope: 'webhooks:write',
@@ -268,7 +257,7 @@ export const deliveryEndpoints: Endpoints = {
     summary: 'Redeliver a webhook',
     description:
       'Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.',
-    path: deliveryInPath,
+    ...pathOf(ownDelivery),
     body: noBody,
     answers: {
       202: {
@@ -290,7 +279,7 @@ export const deliveryEndpoints: Endpoints = {
       const delivery = await findDelivery(tx, tenantId, id)
       if (delivery === undefined) throw new ProblemError('resource-not-found')
       if (!enabled) throw new ProblemError('webhook-endpoint-disabled')
-      return resourceResponse(202, deliveryPath(id), presentDelivery(delivery))
+      return resourceResponse(202, deliveryPath(id), render(webhookDeliverySchema, delivery))
     },
   }),
 }

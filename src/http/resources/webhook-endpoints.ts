@@ -4,11 +4,10 @@ import {
   disabledReasons,
   wantedEventTypes,
   parseEndpointId,
-  presentEndpoint,
   ENDPOINTS_MAX,
   endpointPath,
-  presentEndpointWithSecret,
   showEndpointId,
+  type WebhookEndpoint,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import { EVERY_EVENT } from '../../domain/events/event-types.ts'
 import {
@@ -21,7 +20,7 @@ import {
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkWebhookUrl } from '../../domain/webhooks/dialable-address.ts'
-import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
+import type { ApiParts } from '../endpoint.ts'
 import { textField, optionalField, noBody } from '../requests/body-fields.ts'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
@@ -33,13 +32,13 @@ import {
   deleteEndpoint,
   rotateSecret,
 } from '../../db/webhooks/webhook-endpoints.ts'
-import { parseListQuery } from '../requests/list-query.ts'
-import { showPage, showJson, jsonType } from '../responses/answer.ts'
+import { jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { tenant } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
+import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { render } from '../contracts/render.ts'
 
 const exampleEndpoint = {
   id: exampleId('we'),
@@ -150,16 +149,6 @@ export function endpointNotFound(): never {
   throw new ProblemError('resource-not-found')
 }
 
-const listWebhookEndpoints: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const query = parseListQuery(request.query, parseEndpointId)
-  return showPage(await listEndpoints(store.sql, tenantId, query), presentEndpoint)
-}
-
-const getWebhookEndpoint: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const endpoint = await findEndpoint(store.sql, tenantId, requestedEndpointId(request))
-  return showJson(presentEndpoint(endpoint ?? endpointNotFound()))
-}
-
 export const createWebhookEndpointBody = z.strictObject({
   url: urlField,
   event_types: eventTypesField.default([EVERY_EVENT]).meta({
@@ -184,6 +173,13 @@ export const updateWebhookEndpointBody = z.strictObject({
 })
 
 export const endpointInPath = idInPath('we', 'The id of the webhook endpoint.')
+
+const ownEndpoint: Resource<WebhookEndpoint> = {
+  prefix: 'we',
+  schema: webhookEndpointSchema,
+  idInPath: 'The id of the webhook endpoint.',
+  find: (sql, id, tenantId) => findEndpoint(sql, tenantId, id),
+}
 
 export const webhookEndpoints: Endpoints = {
   'POST /v1/webhook-endpoints': keyedLocally({
@@ -226,36 +222,30 @@ export const webhookEndpoints: Endpoints = {
         const detail = `You already have ${ENDPOINTS_MAX} webhook endpoints.`
         throw new ProblemError('too-many-webhook-endpoints', { detail })
       }
-      return resourceResponse(
-        201,
-        endpointPath(endpoint.id),
-        presentEndpointWithSecret(endpoint, secret),
-      )
+      const shown = render(webhookEndpointWithSecretSchema, { ...endpoint, secret })
+      return resourceResponse(201, endpointPath(endpoint.id), shown)
     },
   }),
-  'GET /v1/webhook-endpoints': {
-    serve: tenant(listWebhookEndpoints, 'webhooks:read'),
+  'GET /v1/webhook-endpoints': tenantList({
     operationId: 'listWebhookEndpoints',
-    tag: 'Webhooks',
     summary: 'List webhook endpoints',
     description: 'Returns your webhook endpoints, newest first.',
-    isList: true,
-    answers: {
-      200: {
-        description: 'A page of webhook endpoints.',
-        schema: listOf('WebhookEndpointList', webhookEndpointSchema),
-      },
-    },
-  },
-  'GET /v1/webhook-endpoints/:id': {
-    serve: tenant(getWebhookEndpoint, 'webhooks:read'),
-    operationId: 'getWebhookEndpoint',
+    of: ownEndpoint,
     tag: 'Webhooks',
+    scope: 'webhooks:read',
+    read: ({ store }, page, _filters, { reader }) => listEndpoints(store.sql, reader, page),
+    answer: 'A page of webhook endpoints.',
+    schema: listOf('WebhookEndpointList', webhookEndpointSchema),
+  }),
+  'GET /v1/webhook-endpoints/:id': tenantGet({
+    operationId: 'getWebhookEndpoint',
     summary: 'Retrieve a webhook endpoint',
     description: 'Returns a webhook endpoint, without its secret.',
-    path: endpointInPath,
-    answers: { 200: { description: 'The webhook endpoint.', schema: webhookEndpointSchema } },
-  },
+    of: ownEndpoint,
+    tag: 'Webhooks',
+    scope: 'webhooks:read',
+    answer: 'The webhook endpoint.',
+  }),
   'POST /v1/webhook-endpoints/:id': keyedLocally({
     operation: 'webhook_endpoint.update',
     scope: 'webhooks:write',
@@ -284,7 +274,7 @@ export const webhookEndpoints: Endpoints = {
     },
     async work(tx, { id, changes }, tenantId) {
       const endpoint = (await updateEndpoint(tx, { tenantId, id }, changes)) ?? endpointNotFound()
-      return resourceResponse(200, endpointPath(id), presentEndpoint(endpoint))
+      return resourceResponse(200, endpointPath(id), render(webhookEndpointSchema, endpoint))
     },
   }),
   'DELETE /v1/webhook-endpoints/:id': keyedLocally({
@@ -330,7 +320,8 @@ export const webhookEndpoints: Endpoints = {
     async work(tx, id, tenantId) {
       const secret = makeWebhookSecret()
       const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? endpointNotFound()
-      return resourceResponse(200, endpointPath(id), presentEndpointWithSecret(endpoint, secret))
+      const shown = render(webhookEndpointWithSecretSchema, { ...endpoint, secret })
+      return resourceResponse(200, endpointPath(id), shown)
     },
   }),
 }

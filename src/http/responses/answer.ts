@@ -123,22 +123,10 @@ export function sendAnswer(response: Response, answer: Answer): void {
 }
 
 /**
- * Answers with a page.
+ * Returns a page as JSON.
  *
  * @throws ProblemError invalid-query when there is no page because the cursor is not an entry of
  *   the list. It is the same for an unknown id and for an id of another tenant or another list.
- */
-export function showPage<Item>(
-  page: Page<Item> | undefined,
-  present: (item: Item) => Readonly<Record<string, unknown>>,
-): Answer {
-  return showJson(presentPage(page, present))
-}
-
-/**
- * Returns a page as JSON, for an answer that has more than the list.
- *
- * @throws ProblemError as showPage does.
  */
 export function presentPage<Item>(
   page: Page<Item> | undefined,

@@ -5,7 +5,8 @@ import pino from 'pino'
 import { findEvent } from '../../../src/db/events/events.ts'
 import { findDelivery } from '../../../src/db/webhooks/webhook-deliveries.ts'
 import { rotateSecret } from '../../../src/db/webhooks/webhook-endpoints.ts'
-import { parseEventId, presentEvent } from '../../../src/domain/events/event.ts'
+import { presentEvent } from '../../../src/domain/events/event.ts'
+import { parseId } from '../../../src/domain/resource-id.ts'
 import { RETRY_DELAYS_SECONDS } from '../../../src/domain/webhooks/webhook-delivery.ts'
 import { createSender } from '../../../src/webhooks/send-webhook.ts'
 import { noNames } from '../../support/name-server.ts'
@@ -38,7 +39,7 @@ describe('an attempt that succeeds', () => {
     const [request] = await receiver.waitFor(1)
     if (request === undefined) throw new Error('nothing was received')
     const shown = verify(secret, request)
-    const eventId = parseEventId(String(shown['id'])) ?? ''
+    const eventId = parseId('evt', String(shown['id'])) ?? ''
     const event = await findEvent(store.sql, tenantId, eventId)
     expect(request.body).toBe(event && JSON.stringify(presentEvent(event)))
     expect(shown['timestamp']).toBe(shown['created_at'])
