@@ -90,8 +90,7 @@ function endpoint({ camel, pascal, verb }: OperationNames, event?: string): stri
   return `// POST /v1/payments/:id/${verb}: the schema of its body, its contract, and the endpoint.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
-import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/resources/payment.ts'
+import { paymentAnswer } from '../../http/resources/payment.ts'
 import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { ${camel} } from './phases.ts'
 
@@ -99,22 +98,16 @@ const ${camel}Body = z.strictObject({
   reason: z.enum(cancelReasons).nullish().describe('${why}'),
 })
 
-const ${camel}Contract: KeyedContract = {
-  operationId: '${camel}',
-  tag: 'Payments',
-  summary: 'Say here what it does to a payment',
-  path: paymentInPath,
-  keyed: 'foreign',
-  body: { schema: ${camel}Body.meta({ id: '${pascal}' }), mayOmit: true },
-  answers: { 200: paymentAnswer('The payment.'), 202: acceptedPayment },
-  problems: [${problems}],
-}
-
 export const ${camel}Endpoint = paymentEndpoint({
   operation: ${camel},
   path: '/v1/payments/:id/${verb}',
-  contract: ${camel}Contract,
-  body: ${camel}Body,
+  contract: {
+    operationId: '${camel}',
+    summary: 'Say here what it does to a payment',
+    body: { schema: ${camel}Body.meta({ id: '${pascal}' }), mayOmit: true },
+    answers: { 200: paymentAnswer('The payment.') },
+    problems: [${problems}],
+  },
   parameters: ({ reason = null }) => ({ reason }),
 })
 `

@@ -15,7 +15,6 @@ import { LeaseLostError } from '../../src/engine/lease.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { paymentEndpoint } from '../../src/http/resources/payment-endpoint.ts'
 import { keepsStatus, onPayment } from '../../src/operations/on-payment.ts'
-import { capturePaymentContract } from '../../src/operations/capture-payment/endpoint.ts'
 import { finishWithPayment } from '../../src/operations/payment-answers.ts'
 import { aroundCommit, connectionLost } from '../support/engine-doubles.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../support/engine.ts'
@@ -76,8 +75,12 @@ const endpointOf = (operation: typeof flag | typeof captureAndFlag | typeof stor
   paymentEndpoint({
     operation,
     path: '/v1/payments/:id/remark',
-    contract: capturePaymentContract,
-    body: z.strictObject({}),
+    contract: {
+      operationId: 'remark',
+      summary: 'Remark on a payment',
+      body: { schema: z.strictObject({}) },
+      answers: {},
+    },
     parameters: () => ({}),
   })
 

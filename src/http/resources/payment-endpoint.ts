@@ -27,21 +27,25 @@ import {
   type KeyedRoute,
   type OperationEndpoint,
 } from '../keyed/keyed-route.ts'
+import type { BodyContract, Contract } from '../contracts/contract.ts'
 import type { KeyedResource } from '../keyed/keyed-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { findRequestedPayment } from './payment.ts'
+import { acceptedPayment, findRequestedPayment, paymentInPath } from './payment.ts'
 
 type Parameters = Readonly<Record<string, unknown>>
 
 export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameters> extends Pick<
   KeyedRoute,
-  'path' | 'contract'
+  'path'
 > {
   readonly operation: Operation & {
     readonly startsFrom: readonly PaymentStatus[]
     readonly changesStatus?: false
   }
-  readonly body: Body
+  /** What openapi.yaml says about it, beside what all these routes have. */
+  readonly contract: Omit<Contract, 'tag' | 'path' | 'keyed' | 'body'> & {
+    readonly body: BodyContract & { readonly schema: Body }
+  }
   /**
    * Returns the parameters that the operation stores. The payment was read before the key was
    * reserved. Use it for defaults only; conditions on the payment belong into `requires`.
@@ -63,16 +67,17 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
   route: PaymentRoute<Body, Stored>,
 ): OperationEndpoint {
   const { operation, path, contract } = route
+  const answers = { ...contract.answers, 202: acceptedPayment }
   const needs = declarationOf(operation.phases['started']?.call)?.needs
   const select = operation.changesStatus === false ? selectPaymentIfIn : markProcessingIfIn
   const mark = select(operation.startsFrom, route.requires as PaymentCondition | undefined)
   return defineKeyedRoute({
     operation,
     path,
-    contract,
+    contract: { ...contract, tag: 'Payments', path: paymentInPath, keyed: 'foreign', answers },
     scope: 'payments:write',
     async readBeforeKey({ parts, request, tenantId, body }) {
-      const valid = validateBody(route.body, body)
+      const valid = validateBody(contract.body.schema, body)
       const payment = await findRequestedPayment(parts, request, tenantId)
       const parameters = route.parameters(valid, payment)
       const capabilities = parts.capabilitiesOf(payment.provider)

@@ -4,47 +4,34 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { adjustPayment } from './phases.ts'
 import { z } from 'zod'
-import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { chargeAmountField } from '../../http/requests/body-fields.ts'
-import {
-  acceptedPayment,
-  heldPayment,
-  paymentAnswer,
-  paymentInPath,
-} from '../../http/resources/payment.ts'
+import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 const adjustPaymentBody = z.strictObject({
   amount: chargeAmountField('The new amount to hold.'),
 })
 
-const adjustPaymentContract: KeyedContract = {
-  operationId: 'adjustPayment',
-  tag: 'Payments',
-  summary: 'Adjust the amount of a payment',
-  description:
-    'Changes the held amount of a payment before it is captured. If the provider declines, the payment still holds the previous amount. Stripe can only increase the amount, and only for eligible cards and merchants. To charge less, capture a smaller amount.',
-  path: paymentInPath,
-  keyed: 'foreign',
-  body: { schema: adjustPaymentBody.meta({ id: 'AdjustPayment' }), example: { amount: 2499 } },
-  answers: {
-    200: paymentAnswer('The payment with the new amount.', { ...heldPayment, amount: 2499 }),
-    202: acceptedPayment,
-  },
-  problems: [
-    'payment-declined',
-    'authorization-expired',
-    'invalid-state',
-    'invalid-amount',
-    'amount-too-small',
-    'not-supported-by-provider',
-  ],
-}
-
 export const adjustPaymentEndpoint = paymentEndpoint({
   operation: adjustPayment,
   path: '/v1/payments/:id/adjust',
-  contract: adjustPaymentContract,
-  body: adjustPaymentBody,
+  contract: {
+    operationId: 'adjustPayment',
+    summary: 'Adjust the amount of a payment',
+    description:
+      'Changes the held amount of a payment before it is captured. If the provider declines, the payment still holds the previous amount. Stripe can only increase the amount, and only for eligible cards and merchants. To charge less, capture a smaller amount.',
+    body: { schema: adjustPaymentBody.meta({ id: 'AdjustPayment' }), example: { amount: 2499 } },
+    answers: {
+      200: paymentAnswer('The payment with the new amount.', { ...heldPayment, amount: 2499 }),
+    },
+    problems: [
+      'payment-declined',
+      'authorization-expired',
+      'invalid-state',
+      'invalid-amount',
+      'amount-too-small',
+      'not-supported-by-provider',
+    ],
+  },
   parameters: ({ amount }) => ({ amount_minor: amount }),
   refuses: ({ amount }, { currency }, { amounts }) => findChargeProblem(amounts, amount, currency),
   // With equal amounts, a look-up at the provider could not show whether the call was executed.

@@ -3,13 +3,7 @@ import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { cancelPayment } from './phases.ts'
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
-import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import {
-  acceptedPayment,
-  heldPayment,
-  paymentAnswer,
-  paymentInPath,
-} from '../../http/resources/payment.ts'
+import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 import { optionalField } from '../../http/requests/body-fields.ts'
 
 const cancelPaymentBody = z.strictObject({
@@ -18,33 +12,26 @@ const cancelPaymentBody = z.strictObject({
   ),
 })
 
-const cancelPaymentContract: KeyedContract = {
-  operationId: 'cancelPayment',
-  tag: 'Payments',
-  summary: 'Cancel a payment',
-  description: 'Cancels a payment before it is captured, and releases the held amount.',
-  path: paymentInPath,
-  keyed: 'foreign',
-  body: {
-    schema: cancelPaymentBody.meta({ id: 'CancelPayment' }),
-    mayOmit: true,
-    example: { reason: 'requested_by_customer' },
-  },
-  answers: {
-    200: paymentAnswer('The canceled payment.', {
-      ...heldPayment,
-      status: 'canceled',
-      cancellation_reason: 'requested_by_customer',
-    }),
-    202: acceptedPayment,
-  },
-  problems: ['payment-declined', 'invalid-state', 'not-supported-by-provider'],
-}
-
 export const cancelPaymentEndpoint = paymentEndpoint({
   operation: cancelPayment,
   path: '/v1/payments/:id/cancel',
-  contract: cancelPaymentContract,
-  body: cancelPaymentBody,
+  contract: {
+    operationId: 'cancelPayment',
+    summary: 'Cancel a payment',
+    description: 'Cancels a payment before it is captured, and releases the held amount.',
+    body: {
+      schema: cancelPaymentBody.meta({ id: 'CancelPayment' }),
+      mayOmit: true,
+      example: { reason: 'requested_by_customer' },
+    },
+    answers: {
+      200: paymentAnswer('The canceled payment.', {
+        ...heldPayment,
+        status: 'canceled',
+        cancellation_reason: 'requested_by_customer',
+      }),
+    },
+    problems: ['payment-declined', 'invalid-state', 'not-supported-by-provider'],
+  },
   parameters: ({ reason = null }) => ({ reason }),
 })

@@ -4,14 +4,8 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint, unableTo } from '../../http/resources/payment-endpoint.ts'
 import { capturePayment } from './phases.ts'
 import { z } from 'zod'
-import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { partAmountField } from '../../http/requests/body-fields.ts'
-import {
-  acceptedPayment,
-  heldPayment,
-  paymentAnswer,
-  paymentInPath,
-} from '../../http/resources/payment.ts'
+import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 const capturePaymentBody = z.strictObject({
   amount: partAmountField(
@@ -19,42 +13,35 @@ const capturePaymentBody = z.strictObject({
   ).optional(),
 })
 
-export const capturePaymentContract: KeyedContract = {
-  operationId: 'capturePayment',
-  tag: 'Payments',
-  summary: 'Capture a payment',
-  description:
-    'Captures all or a part of the amount that a payment holds on the card, before the time in `capture_before`.',
-  path: paymentInPath,
-  keyed: 'foreign',
-  body: {
-    schema: capturePaymentBody.meta({ id: 'CapturePayment' }),
-    mayOmit: true,
-    example: { amount: 1500 },
-  },
-  answers: {
-    200: paymentAnswer('The captured payment.', {
-      ...heldPayment,
-      amount_captured: 1500,
-      status: 'succeeded',
-    }),
-    202: acceptedPayment,
-  },
-  problems: [
-    'payment-declined',
-    'authorization-expired',
-    'invalid-state',
-    'invalid-amount',
-    'capture-exceeds-authorization',
-    'not-supported-by-provider',
-  ],
-}
-
 export const capturePaymentEndpoint = paymentEndpoint({
   operation: capturePayment,
   path: '/v1/payments/:id/capture',
-  contract: capturePaymentContract,
-  body: capturePaymentBody,
+  contract: {
+    operationId: 'capturePayment',
+    summary: 'Capture a payment',
+    description:
+      'Captures all or a part of the amount that a payment holds on the card, before the time in `capture_before`.',
+    body: {
+      schema: capturePaymentBody.meta({ id: 'CapturePayment' }),
+      mayOmit: true,
+      example: { amount: 1500 },
+    },
+    answers: {
+      200: paymentAnswer('The captured payment.', {
+        ...heldPayment,
+        amount_captured: 1500,
+        status: 'succeeded',
+      }),
+    },
+    problems: [
+      'payment-declined',
+      'authorization-expired',
+      'invalid-state',
+      'invalid-amount',
+      'capture-exceeds-authorization',
+      'not-supported-by-provider',
+    ],
+  },
   parameters: ({ amount }, { amountMinor }) => ({
     amount_minor: amount ?? amountMinor,
     authorized_minor: amountMinor,
