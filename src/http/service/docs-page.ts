@@ -246,7 +246,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** The Markdown of our descriptions: code, and what is bold. */
-function markdown(text: string): string {
+export function markdown(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')

@@ -63,27 +63,23 @@ const documents = [
   readOnce(async () => pagesOf(parse(await readText(name)) as OpenapiDocument, index)),
 )
 
-const files = new Map<string, Promise<StaticFile>>()
-
-async function readPage(name: string): Promise<StaticFile> {
-  const file = files.get(name) ?? makePage(name)
-  files.set(name, file)
-  try {
-    return await file
-  } catch (error) {
-    files.delete(name)
-    throw error
-  }
-}
+const files = new Map<string, StaticFile>()
 
 /** @throws ProblemError when there is no such page. */
-async function makePage(name: string): Promise<StaticFile> {
+async function readPage(name: string): Promise<StaticFile> {
+  const file = files.get(name) ?? (await makePage(name))
+  if (file === undefined) throw new ProblemError('resource-not-found')
+  files.set(name, file)
+  return file
+}
+
+async function makePage(name: string): Promise<StaticFile | undefined> {
   if (name === 'style.css') return await makeFile('text/css', STYLE)
   for (const read of documents) {
     const render = (await read()).get(name)
     if (render !== undefined) return await makeFile('text/html', render())
   }
-  throw new ProblemError('resource-not-found')
+  return undefined
 }
 
 const getDocs: OpenEndpoint = async (_parts, request) =>

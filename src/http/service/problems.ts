@@ -10,6 +10,7 @@ import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
 import { pageHeaders, VARY, html } from './docs.ts'
+import { markdown } from './docs-page.ts'
 
 const getProblem: OpenEndpoint = async ({ settings }, request) => {
   const type = String(request.params['type'])
@@ -35,15 +36,11 @@ function showPage(type: ProblemType, flavor: Flavor): Answer {
 <title>${title} - Atomic Payments</title>
 <h1>${title}</h1>
 <p>Problem type <code>${type}</code>, status ${status}.</p>
-<p>${escapeHtml(meaning).replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>
+<p>${markdown(meaning)}</p>
 <p>See <a href="/docs">the API reference</a> for all problem types.</p>
 </html>
 `
   return { status: 200, headers: pageHeaders, body }
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function isProblemType(type: string): type is ProblemType {
