@@ -248,6 +248,7 @@ const webhookExamples: readonly Example[] = [
   example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED], [DELIVERY]]),
   example(webhookAttempts.failIfDue, [webhookJob]),
   example(webhookDeliveries.findDelivery, [ID, ID]),
+  example(webhookDeliveries.listDeliveries, [null, { endpointId: ID }, { limit: LIMIT }]),
   example(webhookDeliveries.listDeliveries, (sql) => {
     const filters = { endpointId: ID, eventId: ID, eventIds: [ID], status: 'failed' } as const
     return webhookDeliveries.listDeliveries(sql, ID, filters, PAGE)

@@ -141,11 +141,6 @@ const operatorExamples: readonly Example[] = [
   example(serviceProcesses.deleteProcess, [ID]),
   example(serviceProcesses.listProcesses, []),
   example(webhookOverviews.listEndpointsOfTenants, [{ view: 'paused' }, PAGE]),
-  example(webhookOverviews.listDeliveriesOfTenants, (sql) => {
-    const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
-    return webhookOverviews.listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
-  }),
-  example(webhookOverviews.listDeliveriesOfTenants, [{ endpointId: ID }, { limit: LIMIT }]),
   example(webhookOverviews.findEndpointOfTenants, [ID]),
   example(webhookOverviews.findDeliveryOfTenants, [ID]),
   example(operationOverviews.listOperationOverviews, (sql) => {

@@ -3,7 +3,7 @@
 // an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { objectsOf, NO_TENANT } from './rows.ts'
-import { inTenant, together } from './transaction.ts'
+import { inService, inTenant, together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
@@ -19,15 +19,10 @@ export interface Page<Item> {
   readonly hasMore: boolean
 }
 
-/** The statement parts of a list. */
-export interface List<Row, Item> {
-  /** The select list. */
-  readonly columns: Fragment
-  /**
-   * The statement from `from` on: a table or a query with the column `id`, and conditions that name
-   * the tenant. A cursor is the id of one of these entries.
-   */
-  readonly entries: Fragment
+/** The statement parts of a list. Of its two forms, most lists have the first: the rows of a table. */
+export type List<Row, Item> = {
+  /** The select list; by default all columns. */
+  readonly columns?: Fragment
   /**
    * Further conditions, each with its `and`. An entry can stop to meet them between two pages, and is
    * a cursor all the same.
@@ -37,17 +32,42 @@ export interface List<Row, Item> {
   readonly cursors?: Fragment
   /** By default the item has the columns of the select list: see `objectsOf`. */
   readonly fromRow?: (row: Row) => Item
-  /** For a list whose ids are made by `nextId`. */
+  /** Where the newest id of a list is found whose ids are made by `nextId`. */
   readonly ordered?: Ordered
-}
+} & (
+  | {
+      /** Its rows are named `entry`. Those of a tenant's list are the tenant's. */
+      readonly table: string
+      /** Conditions on the entries, each with its `and`. A cursor has to meet them. */
+      readonly where?: Fragment
+    }
+  | {
+      /**
+       * The statement from `from` on: a query with the column `id`, and conditions that name the
+       * tenant. A cursor is the id of one of these entries.
+       */
+      readonly entries: Fragment
+    }
+)
 
-/** Where the newest id of an ordered list is found. */
 interface Ordered {
   readonly table: 'events' | 'webhook_deliveries' | 'ledger_postings' | 'admin_actions'
   /** `id` by default. */
   readonly column?: 'id' | 'transaction_id'
-  /** Absent if the list belongs to no tenant, and null if it is one of all tenants. */
-  readonly tenantId?: string | null
+}
+
+/** The tenant of a list; null for one of all tenants, undefined for one that belongs to no tenant. */
+export type Owner = string | null | undefined
+
+/** Reads a page of a list, with the rights on its rows. Undefined as from `readPage`. */
+export function listOf<Item, Row extends object = never>(
+  sql: Sql,
+  owner: Owner,
+  list: List<Row, Item>,
+  request: PageRequest,
+): Promise<Page<Item> | undefined> {
+  const read = (tx: Transaction) => readPage(tx, list, request, owner)
+  return typeof owner === 'string' ? inTenant(sql, owner, read) : inService(sql, read)
 }
 
 /**
@@ -55,33 +75,37 @@ interface Ordered {
  * the entry meets the filters. An id of another list or of another tenant is treated the same as an
  * id that does not exist.
  */
-export async function readPage<Row extends object, Item>(
+export async function readPage<Item, Row extends object = never>(
   sql: Transaction,
   list: List<Row, Item>,
   request: PageRequest,
+  owner?: Owner,
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
-  const { columns, entries, filters = sql``, cursors = entries, fromRow, ordered } = list
+  const { columns = sql`*`, filters = sql``, fromRow, ordered } = list
+  const entries = 'entries' in list ? list.entries : rowsOfTable(sql, list, owner)
   // What is older than a cursor was final when the cursor was shown.
   const isLimited = ordered !== undefined && request.startingAfter === undefined
-  const newest = isLimited ? await findNewestFinal(sql, ordered) : null
+  const newest = isLimited ? await findNewestFinal(sql, ordered, owner) : null
   const final = isLimited ? sql`and id <= ${newest}::uuid` : sql``
   // Entries are never deleted, so the page and the cursor's existence need no common snapshot.
   const readRows = async () =>
     await sql<Row[]>`select ${columns} ${entries} ${filters} ${final} ${pageOf(sql, request)}`
-  const [rows, isCursorKnown] = await together([readRows(), hasEntry(sql, cursors, cursor)])
+  const [rows, isCursorKnown] = await together([
+    readRows(),
+    hasEntry(sql, list.cursors ?? entries, cursor),
+  ])
   if (!isCursorKnown) return undefined
   return toPage(fromRow ? rows.map(fromRow) : objectsOf<Item>(rows), request)
 }
 
-/** Reads a page of a list of one tenant. */
-export function listOf<Row extends object, Item>(
-  sql: Sql,
-  tenantId: string,
-  list: List<Row, Item>,
-  request: PageRequest,
-): Promise<Page<Item> | undefined> {
-  return inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+function rowsOfTable(
+  sql: Transaction,
+  { table, where = sql`` }: { readonly table: string; readonly where?: Fragment },
+  owner: Owner,
+): Fragment {
+  const ofOwner = typeof owner === 'string' ? sql`entry.tenant_id = ${owner}` : sql`true`
+  return sql`from ${sql(table)} as entry where ${ofOwner} ${where}`
 }
 
 /**
@@ -89,21 +113,26 @@ export function listOf<Row extends object, Item>(
  * the newest entry that is visible, then the transactions in flight. The page is a statement of its own,
  * after both, so that it sees what has been committed meanwhile.
  */
-async function findNewestFinal(sql: Transaction, ordered: Ordered): Promise<string | null> {
+async function findNewestFinal(
+  sql: Transaction,
+  ordered: Ordered,
+  owner: Owner,
+): Promise<string | null> {
   const [newest, inFlight] = await together([
-    findNewest(sql, ordered),
-    findFirstInFlight(sql, ordered),
+    findNewest(sql, ordered, owner),
+    findFirstInFlight(sql, owner),
   ])
   return newest !== null && inFlight !== null && inFlight < newest ? inFlight : newest
 }
 
 async function findNewest(
   sql: Transaction,
-  { table, column = 'id', tenantId = null }: Ordered,
+  { table, column = 'id' }: Ordered,
+  owner: Owner,
 ): Promise<string | null> {
   const [row] = await sql<{ id: string }[]>`
     select ${sql(column)} as id from ${sql(table)}
-    ${tenantId === null ? sql`` : sql`where tenant_id = ${tenantId}`}
+    ${typeof owner === 'string' ? sql`where tenant_id = ${owner}` : sql``}
     order by ${sql(column)} desc limit 1
   `
   return row?.id ?? null
@@ -111,10 +140,10 @@ async function findNewest(
 
 async function findFirstInFlight(
   sql: Transaction,
-  { tenantId = NO_TENANT }: Ordered,
+  owner: Owner = NO_TENANT,
 ): Promise<string | null> {
   const [row] = await sql<{ id: string | null }[]>`
-    select first_id_in_flight(${tenantId}::uuid) as id
+    select first_id_in_flight(${owner}::uuid) as id
   `
   return row?.id ?? null
 }

@@ -52,18 +52,18 @@ export interface EventFilters {
 }
 
 /** Lists a tenant's events, newest first. Undefined when no event has the cursor's id. */
-export async function listEvents(
+export const listEvents = (
   sql: Sql,
   tenantId: string,
   { type, paymentId }: EventFilters,
   request: PageRequest,
-): Promise<Page<Event> | undefined> {
+): Promise<Page<Event> | undefined> => {
   const list = {
-    columns: sql`to_jsonb(events) as event`,
-    entries: sql`from events where tenant_id = ${tenantId}`,
+    table: 'events',
+    columns: sql`to_jsonb(entry) as event`,
     filters: matching(sql, { type, payment_id: paymentId }),
     fromRow: ({ event }: { event: EventRow }) => eventFromRow(event),
-    ordered: { table: 'events', tenantId },
+    ordered: { table: 'events' },
   } as const
-  return await listOf(sql, tenantId, list, request)
+  return listOf(sql, tenantId, list, request)
 }

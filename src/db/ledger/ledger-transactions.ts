@@ -43,7 +43,6 @@ function transactionsWhere(
   filters: Fragment,
 ): List<TransactionRow, LedgerTransaction> {
   return {
-    columns: sql`*`,
     // The movement comes before its fee, which is never larger.
     entries: sql`
       from (
@@ -84,7 +83,7 @@ export async function listLedgerTransactions(
     ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
     ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
   `
-  const ordered = { table: 'ledger_postings', column: 'transaction_id', tenantId } as const
+  const ordered = { table: 'ledger_postings', column: 'transaction_id' } as const
   const list = { ...transactionsWhere(sql, tenantId, filters), ordered }
   return await listOf(sql, tenantId, list, request)
 }

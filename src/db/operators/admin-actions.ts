@@ -2,9 +2,8 @@
 import type { Verdict } from '../../domain/operations/verdict.ts'
 import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf, firstIdAt, nextId, NO_TENANT } from '../connection/rows.ts'
-import { inService } from '../connection/transaction.ts'
 import type { adminActions } from '../schema/service.ts'
 
 export interface NewAdminAction {
@@ -47,18 +46,13 @@ export async function appendAdminAction(
 }
 
 /** Lists the actions of operators, newest first. Undefined when none has the cursor's id. */
-export async function listAdminActions(
+export const listAdminActions = (
   sql: Sql,
   filter: { actor?: string | undefined; subject?: string | undefined },
   request: PageRequest,
-): Promise<Page<AdminAction> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`from admin_actions where true`,
-    filters: matching(sql, filter),
-    ordered: { table: 'admin_actions' },
-  } as const
-  return await inService(sql, (tx) => readPage(tx, list, request))
+): Promise<Page<AdminAction> | undefined> => {
+  const ordered = { table: 'admin_actions' } as const
+  return listOf(sql, undefined, { ...ordered, ordered, filters: matching(sql, filter) }, request)
 }
 
 /** The action of stating the outcome of an operation. */

@@ -1,71 +1,48 @@
 // Lists the payments, refunds and disputes of a tenant, newest first. Each list is undefined when none has the
-// id of the cursor.
+// id of the cursor. An absent filter matches every entry.
+import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql } from '../connection/client.ts'
 import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
-import { paymentFromRow } from './payments.ts'
-import type { Refund } from '../../domain/payments/refund.ts'
-import { refundFromRow } from './refunds.ts'
-import type { Dispute } from '../../domain/payments/dispute.ts'
 import { disputeFromRow } from './disputes.ts'
+import { paymentFromRow } from './payments.ts'
+import { refundFromRow } from './refunds.ts'
 
-/**
- * Lists a tenant's payments, or those with one reference, newest first.
- */
-export async function listPayments(
+/** Lists a tenant's payments, or those with one reference. */
+export const listPayments = (
   sql: Sql,
   tenantId: string,
   { reference }: { readonly reference?: string | undefined },
   request: PageRequest,
-): Promise<Page<Payment> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`from payments where tenant_id = ${tenantId} ${matching(sql, { reference })}`,
-    fromRow: paymentFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
+): Promise<Page<Payment> | undefined> => {
+  const where = matching(sql, { reference })
+  return listOf(sql, tenantId, { table: 'payments', where, fromRow: paymentFromRow }, request)
 }
 
-/**
- * Lists a tenant's refunds, or those of one payment or with one reference, newest first.
- */
-export async function listRefunds(
+/** Lists a tenant's refunds, or those of one payment or with one reference. */
+export const listRefunds = (
   sql: Sql,
   tenantId: string,
-  {
-    paymentId,
-    reference,
-  }: { readonly paymentId?: string; readonly reference?: string | undefined },
+  filters: { readonly paymentId?: string; readonly reference?: string | undefined },
   request: PageRequest,
-): Promise<Page<Refund> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`
-      from refunds where tenant_id = ${tenantId} ${matching(sql, { payment_id: paymentId, reference })}
-    `,
-    fromRow: refundFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
+): Promise<Page<Refund> | undefined> => {
+  const { paymentId: payment_id, reference } = filters
+  const where = matching(sql, { payment_id, reference })
+  return listOf(sql, tenantId, { table: 'refunds', where, fromRow: refundFromRow }, request)
 }
 
-/** An absent filter matches every dispute. */
 interface DisputeFilters {
   readonly paymentId?: string | undefined
   readonly status?: string | undefined
 }
 
-/** Lists a tenant's disputes, newest first. */
-export async function listDisputes(
+export const listDisputes = (
   sql: Sql,
   tenantId: string,
-  { paymentId, status }: DisputeFilters,
+  { paymentId: payment_id, status }: DisputeFilters,
   request: PageRequest,
-): Promise<Page<Dispute> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`from disputes where tenant_id = ${tenantId}`,
-    filters: matching(sql, { payment_id: paymentId, status }),
-    fromRow: disputeFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
+): Promise<Page<Dispute> | undefined> => {
+  const filters = matching(sql, { payment_id, status })
+  return listOf(sql, tenantId, { table: 'disputes', filters, fromRow: disputeFromRow }, request)
 }

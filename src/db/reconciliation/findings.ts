@@ -3,9 +3,9 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { explainingKinds, type FindingStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { matching, readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf } from '../connection/rows.ts'
-import { asService, inService } from '../connection/transaction.ts'
+import { asService } from '../connection/transaction.ts'
 import { seenReport } from './reconciliation-runs.ts'
 import type { reconciliationFindings } from '../schema/reconciliation.ts'
 
@@ -79,17 +79,13 @@ export interface FindingFilter {
 }
 
 /** Lists findings, newest first. Undefined when none has the cursor's id. */
-export async function listFindings(
+export const listFindings = (
   sql: Sql,
   { status, runId }: FindingFilter,
   request: PageRequest,
-): Promise<Page<Finding> | undefined> {
-  const list = {
-    columns: sql`*`,
-    entries: sql`from reconciliation_findings where true`,
-    filters: matching(sql, { status, run_id: runId }),
-  }
-  return await inService(sql, (tx) => readPage(tx, list, request))
+): Promise<Page<Finding> | undefined> => {
+  const filters = matching(sql, { status, run_id: runId })
+  return listOf(sql, undefined, { table: 'reconciliation_findings', filters }, request)
 }
 
 /** The open findings of these differences, from any run. */

@@ -2,9 +2,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { addJobs, JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/jobs.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf } from '../connection/rows.ts'
-import { inService } from '../connection/transaction.ts'
 import type { reconciliationRuns } from '../schema/reconciliation.ts'
 import type { MovementKind } from '../../domain/ledger/ledger.ts'
 
@@ -97,10 +96,8 @@ export async function findRun(sql: Sql | Transaction, id: string): Promise<Run |
 }
 
 /** Lists runs, newest first. Undefined when none has the cursor's id. */
-export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run> | undefined> {
-  const list = { columns: columns(sql), entries: sql`from reconciliation_runs where true` }
-  return await inService(sql, (tx) => readPage(tx, list, request))
-}
+export const listRuns = (sql: Sql, request: PageRequest): Promise<Page<Run> | undefined> =>
+  listOf(sql, undefined, { table: 'reconciliation_runs', columns: columns(sql) }, request)
 
 /**
  * Starts a run, or restarts it. Undefined when it is completed, or when there is none. The objects

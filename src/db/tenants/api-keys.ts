@@ -19,9 +19,9 @@ import {
 } from '../../domain/tenants/tenant-limits.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf, type RowOf } from '../connection/rows.ts'
-import { asService, inTenant } from '../connection/transaction.ts'
+import { asService } from '../connection/transaction.ts'
 import type { apiKeys, tenants } from '../schema/tenants.ts'
 
 /** The tenant of a request with its limits, its API key and the scopes of the key. */
@@ -153,15 +153,12 @@ export async function findApiKey(sql: Sql | Transaction, id: string): Promise<Ap
  * Lists a tenant's API keys, newest first, including ended ones. Undefined when none has the
  * cursor's id.
  */
-export async function listApiKeys(
+export const listApiKeys = (
   sql: Sql,
   tenantId: string,
   request: PageRequest,
-): Promise<Page<ApiKey> | undefined> {
-  const entries = sql`from api_keys where tenant_id = ${tenantId}`
-  const list = { columns: shownColumns(sql), entries }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
-}
+): Promise<Page<ApiKey> | undefined> =>
+  listOf(sql, tenantId, { table: 'api_keys', columns: shownColumns(sql) }, request)
 
 /**
  * Creates an API key with the scopes of another one, which expires after the grace period. Returns

@@ -2,9 +2,8 @@
 // assigned to it: see `insertPayment`.
 import type { Customer } from '../../domain/tenants/tenant.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { rowsOf } from '../connection/rows.ts'
-import { inTenant } from '../connection/transaction.ts'
 
 export interface Assignment {
   readonly tenantId: string
@@ -61,16 +60,12 @@ export async function assignCustomers(
  * Lists the customers of a tenant, in reverse order of their ids. Undefined when none has the
  * cursor's id.
  */
-export async function listCustomers(
+export const listCustomers = (
   sql: Sql,
   { tenantId, provider }: Pick<Assignment, 'tenantId' | 'provider'>,
   request: PageRequest,
-): Promise<Page<Customer> | undefined> {
-  const list = {
-    columns: sql`id, tenant_id, assigned_at`,
-    entries: sql`
-      from provider_customers where tenant_id = ${tenantId} and provider = ${provider}
-    `,
-  }
-  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
+): Promise<Page<Customer> | undefined> => {
+  const columns = sql`id, tenant_id, assigned_at`
+  const where = matching(sql, { provider })
+  return listOf(sql, tenantId, { table: 'provider_customers', columns, where }, request)
 }

@@ -6,7 +6,7 @@ import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { insertApiKey } from './api-keys.ts'
 import type { Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, inService } from '../connection/transaction.ts'
 import type { tenants } from '../schema/tenants.ts'
@@ -51,13 +51,8 @@ export async function findTenant(sql: Sql | Transaction, id: string): Promise<Te
 }
 
 /** Lists all tenants, newest first. Undefined when none has the cursor's id. */
-export async function listTenants(
-  sql: Sql,
-  request: PageRequest,
-): Promise<Page<Tenant> | undefined> {
-  const list = { columns: sql`*`, entries: sql`from tenants where true` }
-  return await inService(sql, (tx) => readPage(tx, list, request))
-}
+export const listTenants = (sql: Sql, request: PageRequest): Promise<Page<Tenant> | undefined> =>
+  listOf(sql, undefined, { table: 'tenants' }, request)
 
 /**
  * Changes columns of a tenant. False when there is no such tenant. API processes read some of them with

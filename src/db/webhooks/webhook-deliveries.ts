@@ -67,7 +67,7 @@ export interface DeliveryFilters {
  * Conditions on the delivery in `entry`, each with its `and`. The coalesce hides how few deliveries have
  * a status: otherwise Postgres would read the whole table for each tenant instead of its newest rows.
  */
-export const meetsDeliveryFilters = (
+const meetsDeliveryFilters = (
   sql: Sql,
   { endpointId, eventId, eventIds, status }: DeliveryFilters,
 ): Fragment => sql`
@@ -77,21 +77,24 @@ export const meetsDeliveryFilters = (
   ${status === undefined ? sql`` : sql`and coalesce(entry.status = ${status}, false)`}
 `
 
-/** Lists a tenant's deliveries, newest first. Undefined when none has the cursor's id. */
-export async function listDeliveries(
+/**
+ * Lists a tenant's deliveries, or those of all tenants, newest first. Undefined when none has the cursor's
+ * id.
+ */
+export const listDeliveries = (
   sql: Sql,
-  tenantId: string,
+  tenantId: string | null,
   filters: DeliveryFilters,
   request: PageRequest,
-): Promise<Page<WebhookDelivery> | undefined> {
+): Promise<Page<WebhookDelivery> | undefined> => {
   const list = {
+    table: 'webhook_deliveries',
     columns: deliveryColumns(sql),
-    entries: sql`from webhook_deliveries as entry where tenant_id = ${tenantId}`,
     filters: meetsDeliveryFilters(sql, filters),
     fromRow: deliveryFromRow,
-    ordered: { table: 'webhook_deliveries', tenantId },
+    ordered: { table: 'webhook_deliveries' },
   } as const
-  return await listOf(sql, tenantId, list, request)
+  return listOf(sql, tenantId, list, request)
 }
 
 /**

@@ -92,19 +92,19 @@ export async function findEndpoint(
   return row && endpointFromRow(row)
 }
 
-/** Lists a tenant's endpoints, newest first. Undefined when none has the cursor's id. */
-export async function listEndpoints(
+/**
+ * Lists a tenant's endpoints, or those of all tenants, newest first. Undefined when none has the cursor's
+ * id.
+ */
+export const listEndpoints = (
   sql: Sql,
-  tenantId: string,
+  tenantId: string | null,
   request: PageRequest,
-): Promise<Page<WebhookEndpoint> | undefined> {
-  const list = {
-    columns: endpointColumns(sql),
-    entries: sql`from webhook_endpoints where tenant_id = ${tenantId}`,
-    filters: sql`and status <> 'deleted'`,
-    fromRow: endpointFromRow,
-  }
-  return await listOf(sql, tenantId, list, request)
+  filters = sql`and status <> 'deleted'`,
+): Promise<Page<WebhookEndpoint> | undefined> => {
+  const columns = endpointColumns(sql)
+  const list = { table: 'webhook_endpoints', columns, filters, fromRow: endpointFromRow }
+  return listOf(sql, tenantId, list, request)
 }
 
 /** What a tenant changes; an absent member stays as it is. */

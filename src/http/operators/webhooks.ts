@@ -3,10 +3,13 @@ import {
   endpointViews,
   findDeliveryOfTenants,
   findEndpointOfTenants,
-  listDeliveriesOfTenants,
   listEndpointsOfTenants,
 } from '../../db/operators/lists/webhook-overviews.ts'
-import { redeliverIfEnabled, replayFailedDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
+import {
+  listDeliveries,
+  redeliverIfEnabled,
+  replayFailedDeliveries,
+} from '../../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import { deliveryStatuses, REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
@@ -60,7 +63,7 @@ export const operatorWebhookEndpoints: Endpoints = {
         'Only return endpoints with this status. `paused`: enabled, but left alone for a while after repeated failures.',
       ),
     },
-    read: ({ store }, page, { tenant: ofOne, status: view }) =>
+    read: ({ store }, page, { tenant: ofOne = null, status: view }) =>
       listEndpointsOfTenants(store.sql, { tenant: ofOne, view }, page),
     answer: 'A page of webhook endpoints.',
     schema: listOf('TenantWebhookEndpointList', endpoint.schema),
@@ -107,8 +110,8 @@ export const operatorWebhookEndpoints: Endpoints = {
         'Only return deliveries with this status.',
       ),
     },
-    read({ store }, page, { endpoint: endpointId, event: eventId, ...others }) {
-      return listDeliveriesOfTenants(store.sql, { endpointId, eventId, ...others }, page)
+    read({ store }, page, { tenant: ofOne = null, endpoint: endpointId, event: eventId, status }) {
+      return listDeliveries(store.sql, ofOne, { endpointId, eventId, status }, page)
     },
     answer: 'A page of deliveries.',
     schema: listOf('TenantWebhookDeliveryList', delivery.schema),

@@ -127,7 +127,7 @@ export async function listOperationOverviews(
       ${selected.named === undefined ? sql`` : sql`and ${isAmong(sql, selected.named)}`}
     `
     const list = { columns: overviewColumns(sql), entries, filters, cursors }
-    const page = await readPage<never, Found>(tx, list, request)
+    const page = await readPage<Found>(tx, list, request)
     return page && { ...page, items: await toOverviews(tx, page.items) }
   })
 }

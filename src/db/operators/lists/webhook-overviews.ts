@@ -3,18 +3,17 @@
 import type { WebhookDelivery } from '../../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import { matching, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
-import { asService, inService } from '../../connection/transaction.ts'
+import type { Page, PageRequest } from '../../connection/pages.ts'
+import { asService } from '../../connection/transaction.ts'
 import {
   deliveryColumns,
   deliveryFromRow,
-  meetsDeliveryFilters,
   type DeliveryRow,
-  type DeliveryFilters,
 } from '../../webhooks/webhook-deliveries.ts'
 import {
   endpointColumns,
   endpointFromRow,
+  listEndpoints,
   type EndpointRow,
 } from '../../webhooks/webhook-endpoints.ts'
 
@@ -29,36 +28,13 @@ const conditions: Record<EndpointView, (sql: Sql) => Fragment> = {
   paused: (sql) => sql`entry.status = 'enabled' and entry.paused_until > now()`,
 }
 
-/** Lists the endpoints of all tenants, newest first. Undefined when none has the cursor's id. */
-export async function listEndpointsOfTenants(
+/** Lists the endpoints of all tenants, or of one, newest first. Undefined as from `listEndpoints`. */
+export const listEndpointsOfTenants = (
   sql: Sql,
-  { tenant, view }: { tenant?: string | undefined; view?: EndpointView | undefined },
+  { tenant = null, view }: { tenant?: string | null; view?: EndpointView | undefined },
   request: PageRequest,
-): Promise<Page<WebhookEndpoint> | undefined> {
-  const list = {
-    columns: endpointColumns(sql),
-    entries: sql`from webhook_endpoints as entry where true ${matching(sql, { tenant_id: tenant })}`,
-    filters: sql`and ${view ? conditions[view](sql) : sql`entry.status <> 'deleted'`}`,
-    fromRow: endpointFromRow,
-  }
-  return await inService(sql, (tx) => readPage<EndpointRow, WebhookEndpoint>(tx, list, request))
-}
-
-/** Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. */
-export async function listDeliveriesOfTenants(
-  sql: Sql,
-  { tenant, ...filters }: DeliveryFilters & { readonly tenant?: string | undefined },
-  request: PageRequest,
-): Promise<Page<WebhookDelivery> | undefined> {
-  const list = {
-    columns: deliveryColumns(sql),
-    entries: sql`from webhook_deliveries as entry where true ${matching(sql, { tenant_id: tenant })}`,
-    filters: meetsDeliveryFilters(sql, filters),
-    fromRow: deliveryFromRow,
-    ordered: { table: 'webhook_deliveries', tenantId: tenant ?? null },
-  } as const
-  return await inService(sql, (tx) => readPage(tx, list, request))
-}
+): Promise<Page<WebhookEndpoint> | undefined> =>
+  listEndpoints(sql, tenant, request, view && sql`and ${conditions[view](sql)}`)
 
 /** Finds an endpoint of any tenant that is not deleted. */
 export async function findEndpointOfTenants(

@@ -2,7 +2,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { listDeliveries } from '../../../../src/db/webhooks/webhook-deliveries.ts'
-import { listDeliveriesOfTenants } from '../../../../src/db/operators/lists/webhook-overviews.ts'
 import type { Sql } from '../../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { explain, rowsRead } from '../../../support/explain.ts'
@@ -74,9 +73,10 @@ test.each<[string, () => object, object]>([
   ['one endpoint', () => ({ endpointId: first.endpoint_id }), {}],
   ['one event', () => ({ eventId: first.event_id }), {}],
   ['a status that is frequent', () => ({ status: 'succeeded' }), {}],
-])('a page of %s reads only its rows', async (_, filters, cursor) => {
+])('a page of %s reads only its rows', async (_, filtersOf, cursor) => {
+  const { tenant = null, ...filters } = filtersOf() as { tenant?: string }
   const nodes = await explain(sql, /^select $/, (explaining) =>
-    listDeliveriesOfTenants(explaining, filters(), { limit: LIMIT, ...cursor }),
+    listDeliveries(explaining, tenant, filters, { limit: LIMIT, ...cursor }),
   )
 
   expect(nodes.length).toBeGreaterThan(0)
@@ -87,7 +87,7 @@ test.each<[string, () => object, object]>([
 
 test('the search for a status that no delivery has reads them once', async () => {
   const nodes = await explain(sql, /^select $/, (explaining) =>
-    listDeliveriesOfTenants(explaining, { status: 'failed' }, { limit: LIMIT }),
+    listDeliveries(explaining, null, { status: 'failed' }, { limit: LIMIT }),
   )
 
   expect(rowsRead(nodes, 'webhook_deliveries')).toBeLessThanOrEqual(TENANTS * DELIVERIES)
