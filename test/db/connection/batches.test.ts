@@ -213,6 +213,17 @@ describe('with siblings', () => {
     expect(await Promise.all([...first, next])).toEqual(['A', 'B', 'C'])
   })
 
+  test('a full batch does not wait', async () => {
+    const request = among(6, 2)
+
+    const all = [request('a'), request('b')]
+    await turn()
+    expect(ran()).toEqual(['ab'])
+    batches[0]?.end()
+
+    expect(await Promise.all(all)).toEqual(['A', 'B'])
+  })
+
   test('a batch does not wait for fewer than four', async () => {
     const request = among(3)
 

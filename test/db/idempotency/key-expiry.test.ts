@@ -156,6 +156,14 @@ describe('tombstones of deleted keys', () => {
   })
 })
 
+test('deletes one batch and leaves the rest', async () => {
+  for (let count = 0; count < 5; count += 1) await expiredOperation()
+
+  const batches = []
+  for (let count = 0; count < 4; count += 1) batches.push(await deleteExpiredKeys(sql, 2))
+  expect(batches).toEqual([2, 2, 1, 0])
+})
+
 test.each(untouchable)('does not touch an expired key that is %s', async (_, make) => {
   const ref = await make()
   await expireKeys(sql, ref)
@@ -182,6 +190,17 @@ describe('an operation that failed before any effect', () => {
 
     expect(Number(reopened) + timedOut).toBe(1)
     expect((await readRow(sql, ref))['status']).toBe(reopened ? 'pending' : 'completed')
+  })
+
+  test('is timed out in batches', async () => {
+    for (let count = 0; count < 3; count += 1) await givenBack(failed)
+    await expireKeys(sql)
+
+    const batches = []
+    for (let count = 0; count < 3; count += 1) {
+      batches.push(await timeOutIfAbandoned(sql, timeout, { ...kept, limit: 2 }))
+    }
+    expect(batches).toEqual([2, 1, 0])
   })
 })
 

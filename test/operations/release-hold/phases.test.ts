@@ -6,12 +6,14 @@ import { showPaymentId, type Payment } from '../../../src/domain/payments/paymen
 import { keyOfRelease, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
+import type { ReleaseParameters } from '../../../src/operations/release-hold/phases.ts'
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { giveUp, stripeOf } from '../../support/engine-doubles.ts'
 import type { PaymentRef } from '../../support/engine.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
+import { AMOUNT_MINOR } from '../amount.ts'
 import { asked, captured, held } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
 
@@ -114,9 +116,16 @@ test.each<[string, () => Promise<PaymentRef>, Partial<Payment>]>([
 
   await deliver(t.engine, event)
 
+  expect(await amountOfRelease(ref)).toBe(terms.amountMinor ?? AMOUNT_MINOR)
   expect(await applyAll(t, [event])).toEqual(['applied'])
   expect(await statusAtProvider(surplus)).toBe('canceled')
 })
+
+async function amountOfRelease({ paymentId }: PaymentRef): Promise<unknown> {
+  const columns = { payment_id: paymentId, operation: 'hold.release' }
+  const { parameters } = await t.readKey(await t.findOperation(columns))
+  return (parameters as ReleaseParameters).amountMinor
+}
 
 test('a hold that a payment in progress may still use is left alone', async () => {
   const accepted = await t.accept({})
@@ -135,6 +144,7 @@ test('an amount that only one answer shows is not believed', async () => {
   const event = eventOf(ref, surplus)
 
   expect(await deliver(t.engine, event)).toBe('pending')
+  await expect(amountOfRelease(ref)).rejects.toThrow('there is no such operation')
 
   expect(await applyAll(t, [event])).toEqual(['applied'])
   expect(await statusAtProvider(surplus)).toBe('canceled')
