@@ -12,12 +12,13 @@ import {
 } from '../../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { deliveryStatuses, REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
+import { REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, listOf } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import {
+  deliveryFilters,
   presentReplay,
   replayWebhooksBody,
   webhookDeliverySchema,
@@ -100,16 +101,7 @@ export const operatorWebhookEndpoints: Endpoints = {
     summary: 'List webhook deliveries of tenants',
     description: 'Returns the deliveries of events to the endpoints of all tenants, newest first.',
     of: delivery,
-    filters: {
-      tenant: ofTenant,
-      endpoint: byId('we', 'webhook endpoint', 'Only return deliveries to this webhook endpoint.'),
-      event: byId('evt', 'event', 'Only return deliveries of this event.'),
-      status: byName(
-        deliveryStatuses,
-        'pending, succeeded or failed',
-        'Only return deliveries with this status.',
-      ),
-    },
+    filters: { tenant: ofTenant, ...deliveryFilters },
     read({ store }, page, { tenant: ofOne = null, endpoint: endpointId, event: eventId, status }) {
       return listDeliveries(store.sql, ofOne, { endpointId, eventId, status }, page)
     },

@@ -156,6 +156,16 @@ const ownDelivery: Resource<WebhookDelivery> = {
   find: (sql, id, tenantId) => findDelivery(sql, tenantId, id),
 }
 
+export const deliveryFilters = {
+  endpoint: byId('we', 'webhook endpoint', 'Only return deliveries to this webhook endpoint.'),
+  event: byId('evt', 'event', 'Only return deliveries of this event.'),
+  status: byName(
+    deliveryStatuses,
+    'pending, succeeded or failed',
+    'Only return deliveries with this status.',
+  ),
+}
+
 export const deliveryEndpoints: Endpoints = {
   'POST /v1/webhook-endpoints/:id/test': keyedLocally({
     operation: 'webhook_endpoint.test',
@@ -226,15 +236,7 @@ export const deliveryEndpoints: Endpoints = {
     of: ownDelivery,
     tag: 'Webhooks',
     scope: 'webhooks:read',
-    filters: {
-      endpoint: byId('we', 'webhook endpoint', 'Only return deliveries to this webhook endpoint.'),
-      event: byId('evt', 'event', 'Only return deliveries of this event.'),
-      status: byName(
-        deliveryStatuses,
-        'pending, succeeded or failed',
-        'Only return deliveries with this status.',
-      ),
-    },
+    filters: deliveryFilters,
     read: ({ store }, page, { endpoint: endpointId, event: eventId, status }, { reader }) =>
       listDeliveries(store.sql, reader, { endpointId, eventId, status }, page),
     answer: 'A page of deliveries.',
