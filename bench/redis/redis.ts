@@ -32,7 +32,7 @@ export async function announceRedis(options: BenchOptions, progress: Progress): 
   progress.say(`${rounds} rounds with four layers: about ${minutes} minutes`)
 }
 
-export async function measureRedis(measuring: Measuring<BenchOptions>): Promise<number> {
+export async function measureRedis(measuring: Measuring): Promise<number> {
   const { options, signal } = measuring
   const { machine, services, parts } = await startMeasured(measuring)
   const redis = await startRedisServer()
@@ -59,7 +59,7 @@ export async function measureRedis(measuring: Measuring<BenchOptions>): Promise<
 }
 
 async function startLayers(
-  { stack }: Measuring<BenchOptions>,
+  { stack }: Measuring,
   parts: RoundParts,
   startApi: (own: Record<string, string>) => Promise<{ url: string; process: { pid: number } }>,
   { url: redisUrl, pid: redisPid }: RedisProcess,

@@ -48,7 +48,7 @@ export async function announceScale(options: BenchOptions, progress: Progress): 
   progress.say(`${sizes.length} sizes: ${room}; about ${Math.ceil(work / 60)} minutes`)
 }
 
-export async function measureScale(measuring: Measuring<BenchOptions>): Promise<number> {
+export async function measureScale(measuring: Measuring): Promise<number> {
   const { options } = measuring
   const machine = await startDatabase(measuring)
   const sized: SizedService[] = []
@@ -121,7 +121,7 @@ interface SizedService {
   readonly parts: RoundParts
 }
 
-async function startSized(measuring: Measuring<BenchOptions>, size: number): Promise<SizedService> {
+async function startSized(measuring: Measuring, size: number): Promise<SizedService> {
   const { progress } = measuring
   const stack = await measuring.stack.createSibling(`payments_${size}`)
   const tenants = await stack.createTenants()

@@ -48,7 +48,7 @@ export async function announceSlowClients(
   )
 }
 
-export async function measureSlowClients(measuring: Measuring<BenchOptions>): Promise<number> {
+export async function measureSlowClients(measuring: Measuring): Promise<number> {
   const { options, signal } = measuring
   const { machine, tenants, parts } = await startMeasured(measuring)
   const sockets: Sockets = await startChild(SOCKETS, parts.place.apiUrl, tenants[1]?.apiKey ?? '')

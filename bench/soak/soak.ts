@@ -27,7 +27,7 @@ export async function announceSoak({ minutes }: BenchOptions, progress: Progress
   }
 }
 
-export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<number> {
+export async function measureSoak(measuring: Measuring): Promise<number> {
   const { stack, options, progress } = measuring
   const machine = await startDatabase(measuring)
   const { sql } = stack.owner
@@ -109,7 +109,7 @@ const TRIAL_SECONDS = 5
 
 /** Returns half of the throughput of payments that are waited for. */
 async function chooseRate(
-  { progress, signal }: Measuring<BenchOptions>,
+  { progress, signal }: Measuring,
   { apiUrl }: Services,
   tenants: readonly BenchTenant[],
 ): Promise<number> {
@@ -144,7 +144,7 @@ interface SoakResult {
 }
 
 async function soak(
-  { stack, options, progress, signal }: Measuring<BenchOptions>,
+  { stack, options, progress, signal }: Measuring,
   { apiUrl, api, worker }: Services,
   { tenants, rate }: Load,
 ): Promise<SoakResult> {

@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import { seedAll } from '../seed.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
-import type { BenchOptions } from './arguments.ts'
 import { payOnce, type CompletedKey } from './payment-requests.ts'
 import type { RoundParts } from './rounds.ts'
 
 const COMPLETED_KEYS = 200
 
-export async function startMeasured(measuring: Measuring<BenchOptions>) {
+export async function startMeasured(measuring: Measuring) {
   const { stack, options, progress, signal } = measuring
   const machine = await startDatabase(measuring)
   const tenants = await stack.createTenants()
@@ -29,7 +28,7 @@ export async function startMeasured(measuring: Measuring<BenchOptions>) {
 }
 
 export async function roundPartsOf(
-  { progress, signal }: Measuring<BenchOptions>,
+  { progress, signal }: Measuring,
   stack: BenchStack,
   { apiUrl, providerUrl, api, worker }: Services,
   paying: { readonly tenant: BenchTenant; readonly completed: readonly CompletedKey[] },

@@ -29,7 +29,7 @@ export async function announceSpeed(options: BenchOptions, progress: Progress): 
 /** Time between measurements, to wait for the workers and to delete rows. */
 const OVERHEAD_SECONDS = 0.5
 
-export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<number> {
+export async function measureSpeed(measuring: Measuring): Promise<number> {
   const { stack, options, signal } = measuring
   const measured = await startMeasured(measuring)
   const script = fileURLToPath(new URL('compared/lean-main.ts', import.meta.url))
@@ -94,7 +94,7 @@ type Lean = NonNullable<Place['lean']>
 
 /** Starts the servers to compare the service with. */
 async function startCompared(
-  { stack, options }: Measuring<BenchOptions>,
+  { stack, options }: Measuring,
   { parts, services }: Awaited<ReturnType<typeof startMeasured>>,
   lean: Lean,
 ): Promise<RoundParts> {
