@@ -89,6 +89,13 @@ test.each([
   expect(decide(NO_ANSWER, { failures }, random)).toEqual({ retry: true, delayMs })
 })
 
+test('respects Retry-After of something else than the service', () => {
+  expect(decide({ kind: 'no_answer', retryAfterMs: 3_000 })).toEqual({
+    retry: true,
+    delayMs: 3_000,
+  })
+})
+
 test('adds the jitter to Retry-After', () => {
   const busy = answer(429, { retryAfterMs: 3_000 })
 

@@ -64,6 +64,14 @@ describe('an answer that is not one of the service', () => {
     expect(double.received.map(({ method }) => method)).toEqual(['POST', 'POST'])
   })
 
+  test.each(FOREIGN_ANSWERS)('%s: a read is retried too', async (_, foreign) => {
+    double = await startServiceDouble(foreign, respond(200, PAYMENT))
+    const client = clientOf(double.url, 'sk_test_double')
+    const answer = await client.GET('/v1/payments/{id}', { params: { path: { id: 'pay_1' } } })
+
+    expect(unwrap(answer)).toEqual(PAYMENT)
+  })
+
   test('a call without a key is made once', async () => {
     double = await startServiceDouble(
       reply(200, '<html>'),

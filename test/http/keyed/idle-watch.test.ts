@@ -175,6 +175,12 @@ describe('a waiting request is released', () => {
 })
 
 describe('a request does not wait at all', () => {
+  test('after the watch was stopped', async () => {
+    watch.stop()
+
+    await expect(watch.wait(unknownOperation(), LONG_MS, NEVER)).resolves.toBeUndefined()
+  })
+
   test.each([
     ['no time', 0, NEVER],
     ['less than no time', -1, NEVER],
@@ -214,8 +220,9 @@ describe('looking up', () => {
     expect(lookUps).toBe(1)
   })
 
-  test('runs no statement while no request waits', () => {
+  test('runs no statement while no request waits', async () => {
     lookUp(10)
+    await store.sql`select 1`
 
     expect(lookUps).toBe(0)
   })
@@ -238,6 +245,7 @@ describe('looking up', () => {
       lookUps = 0
 
       lookUp(10)
+      await store.sql`select 1`
 
       expect(lookUps).toBe(0)
       expect(getEventListeners(leaving.signal, 'abort')).toEqual([])

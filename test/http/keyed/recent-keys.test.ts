@@ -219,6 +219,15 @@ describe('a key is reserved', () => {
     expect(owners).toHaveLength(1)
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 409]))
   })
+
+  test('by another tenant that uses the same key', async () => {
+    await pay()
+    const other = await api.createTenant()
+    statements = []
+
+    expect((await postPayment(api.url, other, paymentBody(), { key })).status).toBe(202)
+    expect(statements).toEqual(['reserve'])
+  })
 })
 
 test('forgets the oldest keys when there are too many', () => {

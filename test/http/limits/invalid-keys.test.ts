@@ -157,6 +157,13 @@ describe('createInvalidKeysLimit', () => {
     expect(limit.secondsUntilNext(attempt(far))).toBeUndefined()
   })
 
+  test('is off with 0', () => {
+    const limit = create(0)
+    limit.failed(attempt('192.0.2.1'))
+
+    expect(limit.secondsUntilNext(attempt('192.0.2.1'))).toBeUndefined()
+  })
+
   test.each([
     ['2001:db8:1:2::1', '2001:DB8:1:2:ffff::9', true],
     ['2001:db8::1', '2001:db8:0:0:1::', true],

@@ -18,6 +18,12 @@ function problemWith(change: Record<string, unknown>) {
 }
 
 describe('validateBody', () => {
+  test('returns the output of the schema for a valid body', () => {
+    const trimming = z.strictObject({ name: z.string().trim() })
+
+    expect(validateBody(trimming, { name: ' x ' })).toEqual({ name: 'x' })
+  })
+
   test.each([
     ['unknown-field', { surprise: 1, amount: 0, currency: 'long', name: 1 }],
     ['invalid-amount', { amount: 0, currency: 'long', name: 1 }],
@@ -30,6 +36,23 @@ describe('validateBody', () => {
     ['invalid-field', { items: [{ count: 'x' }] }],
   ])('names %s as the problem of %j', (type, change) => {
     expect(problemWith(change).type).toBe(type)
+  })
+
+  test('lists every error by its place, with those of the problem’s type first', () => {
+    const problem = problemWith({
+      amount: -5,
+      name: 1,
+      items: [{ count: 'x' }],
+      tags: { long_one: 'x' },
+    })
+
+    expect(problem.errors).toEqual([
+      { pointer: '/amount', detail: expect.any(String) },
+      { pointer: '/name', detail: expect.any(String) },
+      { pointer: '/tags/long_one', detail: expect.stringMatching(/^Name: /) },
+      { pointer: '/items/0/count', detail: expect.any(String) },
+    ])
+    expect(problem.detail).toBe(`/amount: ${problem.errors?.[0]?.detail}`)
   })
 
   test('reports a missing field as required', () => {

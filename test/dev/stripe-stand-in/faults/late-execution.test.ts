@@ -88,3 +88,16 @@ test('what the state of the object does not allow any more is not done later', a
   const kinds = (await provider.executed()).map(({ kind }) => kind)
   expect(kinds).toEqual(['payment_intent.create', 'payment_intent.cancel'])
 })
+
+test('what is late executes at once when the rules are deleted, and never after a reset', async () => {
+  await provider.addFault({ fault: 'error_500_late' })
+  await pay()
+  await provider.control('DELETE', '/faults')
+  expect(await provider.executed()).toHaveLength(1)
+
+  await provider.addFault({ fault: 'error_500_late' })
+  await provider.stripe.paymentIntents.create(HELD, { idempotencyKey: 'key-2' }).catch(() => {})
+  await provider.control('POST', '/reset')
+  await pass(3_600)
+  expect(await provider.executed()).toEqual([])
+})
