@@ -105,6 +105,8 @@ test.each(['/v1/events', '/v1/webhook-deliveries'])(
     const owner = await service.createTenant()
     await subscribe(owner, ['payment.created'])
     await postPayment(service.apiUrl, owner)
+    // Its answer may be a 202: then its last event is still to come.
+    await until(async () => (await succeeded(owner)) === 1)
     // The delivery to this endpoint waits for its row, when the event has its id.
     const locked = await subscribe(owner, ['payment.requires_capture'])
     const followed = follow(path, owner)
