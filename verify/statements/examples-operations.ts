@@ -54,10 +54,11 @@ import {
   RETENTION_SECONDS,
   subscriber,
   TRACEPARENT,
-  WITH_DELIVERY,
   WRITTEN,
   writtenEvent,
 } from './example.ts'
+
+const LEDGER_ID = { id: ID }
 
 const replayCount = {
   ...REF,
@@ -227,22 +228,32 @@ const operationExamples: readonly Example[] = [
         }),
       ],
     ],
-    [...WRITTEN, [paymentRow], [], [], [queuedEvent], [], ...WITH_DELIVERY],
+    [
+      ...WRITTEN,
+      [subscriber],
+      [LEDGER_ID],
+      [paymentRow],
+      [],
+      [],
+      [queuedEvent],
+      [],
+      [writtenEvent],
+    ],
   ),
   example(
     recordEach,
     [[recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]],
-    [...WRITTEN, [refundRow], [], [], ...WRITTEN],
+    [...WRITTEN, [], [LEDGER_ID], [refundRow], [], [], ...WRITTEN],
   ),
   example(
     recordEach,
     [[recorded(FINISH, writesOfDispute(dispute, withdrawn))]],
-    [...WRITTEN, [disputeRow]],
+    [...WRITTEN, [], [LEDGER_ID], [disputeRow]],
   ),
   example(
     recordEach,
     [[recorded(FINISH, { announces: EARLY_FRAUD_WARNING, stores: { description: 'stored' } })]],
-    [...WRITTEN, [], [paymentRow]],
+    [...WRITTEN, [], [], [], [paymentRow]],
   ),
   example(appendPhaseRuns, [[{ owner: claim, runs: [phaseRun] }]]),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),

@@ -5,7 +5,11 @@ import * as seals from '../../src/db/encryption/seals.ts'
 import { encryptionKeys } from '../../src/config-formats.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import * as providerEvents from '../../src/db/events/provider-events.ts'
-import { insertPostings, insertProviderFeesIfNew } from '../../src/db/ledger/ledger.ts'
+import {
+  insertPostings,
+  insertProviderFeesIfNew,
+  makeLedgerIds,
+} from '../../src/db/ledger/ledger.ts'
 import * as ledgerMovements from '../../src/db/ledger/ledger-movements.ts'
 import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
@@ -96,7 +100,8 @@ const eventExamples: readonly Example[] = [
 const ledgerExamples: readonly Example[] = [
   example(ledgerMovements.findLedgerCaptures, [[REF]]),
   example(ledgerMovements.findLedgerRefunds, [[REF], 'refund']),
-  example(insertPostings, [ID, [{ claim, entry: captureEntry }]]),
+  example(makeLedgerIds, [ID, [{ claim }]]),
+  example(insertPostings, [ID, [{ claim, entry: captureEntry }], [ID]]),
   example(
     insertProviderFeesIfNew,
     [[PROVIDER_FEE]],

@@ -9,14 +9,18 @@ import { inTenants } from '../connection/transaction.ts'
 import type { OperationRow } from '../operations/operation-rows.ts'
 import type { ledgerPostings } from '../schema/ledger-postings.ts'
 
-/** Inserts ledger transactions of operations of a tenant, each with its postings and an id. */
+/**
+ * Inserts ledger transactions of operations of a tenant, each with its postings.
+ *
+ * @param ids of `makeLedgerIds`, at least one for each.
+ */
 export async function insertPostings(
   tx: Transaction,
   tenantId: string,
   posted: readonly { readonly claim: OperationRow; readonly entry: LedgerEntry }[],
+  ids: readonly string[],
 ): Promise<void> {
   if (posted.length === 0) return
-  const ids = await makeTransactionIds(tx, tenantId, posted)
   const rows = posted.flatMap(({ claim, entry: { kind, currency, postings } }, index) => {
     const { id: operationId, paymentId, refund, dispute } = claim
     const ofOperation = { operationId, paymentId, refundId: refund?.id, disputeId: dispute?.id }
@@ -32,14 +36,15 @@ export async function insertPostings(
   await tx`insert into ledger_postings ${rowsOf(tx, rows)}`
 }
 
-async function makeTransactionIds(
+/** Makes the ids of ledger transactions. They have to be inserted in this transaction. */
+export async function makeLedgerIds(
   tx: Transaction,
   tenantId: string,
   posted: readonly { readonly claim: OperationRow }[],
 ): Promise<string[]> {
+  if (posted.length === 0) return []
   const rows = await tx<{ id: string }[]>`
-    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id
-    from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
+    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
   `
   return rows.map(({ id }) => id)
 }

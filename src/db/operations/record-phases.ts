@@ -6,11 +6,16 @@ import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Counts } from '../../domain/tenants/tenant-counts.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { inTenant, together } from '../connection/transaction.ts'
+import { inTenant, lastly, together } from '../connection/transaction.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
-import { findPaymentEvents, writeEvents, type NewEvent } from '../events/write-events.ts'
-import { insertPostings } from '../ledger/ledger.ts'
+import {
+  findPaymentEvents,
+  findSubscribers,
+  writeEvents,
+  type NewEvent,
+} from '../events/write-events.ts'
+import { insertPostings, makeLedgerIds } from '../ledger/ledger.ts'
 import { updateDispute } from '../payments/disputes.ts'
 import { storeOnPayment, updatePayment } from '../payments/payments.ts'
 import { updateRefund } from '../payments/refunds.ts'
@@ -62,21 +67,25 @@ export function batchRecords(running?: Counts, limits?: BatchLimits): RecordPhas
 }
 
 /**
- * Records phases of one tenant in one transaction. Returns for each whether it was recorded; false, and
- * nothing is written for it, when its lease is lost. Repeating it after a lost acknowledgment is
- * safe: nothing is written twice.
+ * Records phases of one tenant in one transaction. Returns for each whether it was recorded: nothing is
+ * written for one whose lease is lost. It is safe to repeat after a lost acknowledgment.
  *
- * @throws StaleResourceError when the resource of a phase has left its previous status. Nothing is
- *   written of any.
+ * @throws StaleResourceError, and writes nothing, when a resource has left its previous status.
  */
 export async function recordEach(sql: Sql, phases: readonly PhaseToRecord[]): Promise<boolean[]> {
   const [{ claim: { tenantId } } = { claim: { tenantId: '' } }] = phases
   // All workers lock in the same order, so that they do not deadlock.
   const inOrder = phases.toSorted((one, other) => (one.claim.id < other.claim.id ? -1 : 1))
   return await inTenant(sql, tenantId, async (tx) => {
-    const moved = await together(inOrder.map((phase) => moveIfOwner(tx, phase)))
+    const [moved, subscribers, ledgerIds] = await together([
+      together(inOrder.map((phase) => moveIfOwner(tx, phase))),
+      findSubscribers(tx, tenantId),
+      makeLedgerIds(tx, tenantId, inOrder.flatMap(postingsOf)),
+    ])
     const recorded = inOrder.filter((_, index) => moved[index])
-    await write(tx, tenantId, recorded)
+    const events = await write(tx, tenantId, recorded, ledgerIds)
+    const writing = [writeEvents(tx, tenantId, events, subscribers)] as const
+    await (subscribers.length === 0 ? lastly(tx, writing) : together(writing))
     return phases.map((phase) => recorded.includes(phase))
   })
 }
@@ -112,35 +121,30 @@ async function moveIfOwner(tx: Transaction, { claim, move }: PhaseToRecord): Pro
   return count === 1
 }
 
-/** Writes what follows from the phases that were moved. */
+/** Writes what follows from the phases that were moved, but the events, which it returns. */
 async function write(
   tx: Transaction,
   tenantId: string,
   phases: readonly PhaseToRecord[],
-): Promise<void> {
-  const each = <Part>(pick: (writes: Writes, claim: Claim) => readonly Part[]): Part[] =>
-    phases.flatMap(({ claim, record }) => pick(record.writes, claim))
-  const changing = together(
-    phases.map(({ claim, record: { writes } }) => changeResource(tx, tenantId, claim, writes)),
-  )
-  await together([
-    changing.then((changes) => writeEvents(tx, tenantId, changes.flat())),
-    appendPhaseRuns(
-      tx,
-      phases.map(({ claim, record }) => ({ owner: claim, runs: record.runs })),
+  ledgerIds: readonly string[],
+): Promise<NewEvent[]> {
+  const [events] = await together([
+    together(
+      phases.map(({ claim, record: { writes } }) => changeResource(tx, tenantId, claim, writes)),
     ),
-    insertPostings(
-      tx,
-      tenantId,
-      each(({ ledger = [] }, claim) => ledger.map((entry) => ({ claim, entry }))),
-    ),
-    addProviderEvents(
-      tx,
-      each(({ reminder }) => (reminder === undefined ? [] : [reminder])),
-      REMINDERS_QUEUE,
-    ),
+    appendPhaseRuns(tx, phases.map(triesOf)),
+    insertPostings(tx, tenantId, phases.flatMap(postingsOf), ledgerIds),
+    addProviderEvents(tx, phases.flatMap(remindersOf), REMINDERS_QUEUE),
   ])
+  return events.flat()
 }
+
+const triesOf = ({ claim, record: { runs } }: PhaseToRecord) => ({ owner: claim, runs })
+
+const postingsOf = ({ claim, record: { writes } }: PhaseToRecord) =>
+  (writes.ledger ?? []).map((entry) => ({ claim, entry }))
+
+const remindersOf = ({ record: { writes } }: PhaseToRecord) => writes.reminder ?? []
 
 /** Changes the resource of a phase. Returns the events of the change, unless they are written. */
 async function changeResource(

@@ -20,9 +20,7 @@ import {
 /** Creates a tenant without fees. Names are for people and need not be unique. */
 export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {
   const inserted = await tx`
-    insert into tenants (id, name)
-    select ${randomUUIDv7()}::uuid, ${name}::text
-    returning *
+    insert into tenants (id, name) values (${randomUUIDv7()}, ${name}) returning *
   `
   // The insert of one row returns the row or throws.
   return objectsOf<Tenant>(inserted)[0] as Tenant
