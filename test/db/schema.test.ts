@@ -3,8 +3,16 @@
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { firstIdAt } from '../../src/db/connection/rows.ts'
+import { cancellationStatuses } from '../../src/domain/idempotency/idempotency-key.ts'
+import { ledgerAccounts, ledgerKinds } from '../../src/domain/ledger/ledger.ts'
+import { localOperations, operationStatuses } from '../../src/domain/operations/operation.ts'
+import {
+  cancellationReasons,
+  captureMethods,
+  expirySteps,
+} from '../../src/domain/payments/payment.ts'
 import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
-import { refundTransitions } from '../../src/domain/payments/refund.ts'
+import { refundReasons, refundTransitions } from '../../src/domain/payments/refund.ts'
 import { makeTenant } from './reservations.ts'
 import { store } from '../support/own-store.ts'
 
@@ -338,7 +346,6 @@ function tableOf(constraint: string): Table {
 describe('a check constraint refuses', () => {
   /** By constraint, whose name begins with its table. */
   const illegal: Record<string, Record<string, Row>> = {
-    payments_status: { 'an invalid status': { status: 'paid' } },
     answer_epochs_one_row: { 'a second epoch': { id: 2 } },
     admin_actions_not_backdated: {
       'an action whose id is of the day before': {
@@ -350,6 +357,7 @@ describe('a check constraint refuses', () => {
     payments_step: {
       'a new payment with status requires_capture': { ...held, previous_status: null },
       'an invalid previous status': { previous_status: 'paid' },
+      'an invalid status': { status: 'paid' },
     },
     payments_capture_method: { 'an invalid capture method': { capture_method: 'later' } },
     payments_amount: {
@@ -458,8 +466,10 @@ describe('a check constraint refuses', () => {
       'a resolved finding without resolved_at': { ...resolved, resolved_at: null },
       'an open finding with resolved_by': { ...resolved, status: 'open' },
     },
-    refunds_status: { 'an invalid status': { status: 'paid' } },
-    refunds_step: { 'a new refund with status succeeded': { ...refunded, previous_status: null } },
+    refunds_step: {
+      'a new refund with status succeeded': { ...refunded, previous_status: null },
+      'an invalid status': { status: 'paid' },
+    },
     refunds_reason: { 'an invalid reason': { reason: 'abandoned' } },
     refunds_amount: {
       'an amount of zero': { amount_minor: 0 },
@@ -603,13 +613,43 @@ describe('a check constraint refuses', () => {
     await expectRefused('ledger_postings', refund, 'ledger_postings_resource_named')
   })
 
-  test('covers every check constraint of the schema', async () => {
-    const checks = await store.sql<{ conname: string }[]>`
-      select conname from pg_constraint
+  test('covers every check constraint of the schema, and every rule of a function', async () => {
+    const checks = await store.sql<{ name: string; is_rules: boolean }[]>`
+      select conname as name, conname like '%\\_rules' as is_rules from pg_constraint
       where contype = 'c' and connamespace = 'public'::regnamespace
     `
+    const functions = await store.sql<{ source: string }[]>`
+      select prosrc as source from pg_proc
+      where pronamespace = 'public'::regnamespace and proname like '%\\_rules'
+    `
 
-    expect(checks.map((check) => check.conname).toSorted()).toEqual(Object.keys(illegal).toSorted())
+    const alone = checks.filter(({ is_rules }) => !is_rules).map(({ name }) => name)
+    const rules = functions.flatMap(({ source }) =>
+      [...source.matchAll(/refuse_row\('(\w+)'\)/g)].map(([, rule = '']) => rule),
+    )
+    expect(checks).toHaveLength(alone.length + functions.length)
+    expect([...alone, ...rules].toSorted()).toEqual(Object.keys(illegal).toSorted())
+  })
+
+  test.each([
+    ['payments_capture_method', captureMethods],
+    ['payments_cancellation_reason', ['canceled', ...cancellationReasons]],
+    ['payments_expiry_step', expirySteps],
+    ['refunds_reason', refundReasons],
+    ['idempotency_keys_status', operationStatuses],
+    ['idempotency_keys_cancellation', cancellationStatuses],
+    ['idempotency_keys_payment_named', localOperations],
+    ['ledger_postings_kind', ledgerKinds],
+    ['ledger_postings_debit', ledgerAccounts],
+    ['ledger_postings_credit', ledgerAccounts],
+  ])('%s lists what the domain lists', async (rule, listed) => {
+    const [found] = await store.sql<{ source: string }[]>`
+      select prosrc as source from pg_proc where prosrc like ${`%refuse_row('${rule}')%`}
+    `
+    const [before = ''] = found?.source.split(`public.refuse_row('${rule}')`) ?? []
+    const text = before.slice(before.lastIndexOf('when not ('))
+
+    expect([...text.matchAll(/'([\w.]+)'/g)].map(([, value]) => value)).toEqual([...listed])
   })
 })
 

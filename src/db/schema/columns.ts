@@ -9,7 +9,6 @@ import {
   timestamp,
   type AnyPgColumn,
 } from 'drizzle-orm/pg-core'
-import { initialStatus } from '../../domain/payments/payment-status.ts'
 import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/row-security.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
@@ -25,19 +24,6 @@ export const refersTo = (
   columns: [AnyPgColumn, AnyPgColumn],
   { tenantId, id }: { readonly tenantId: AnyPgColumn; readonly id: AnyPgColumn },
 ) => foreignKey({ name, columns, foreignColumns: [tenantId, id] })
-
-/**
- * A CHECK that a row begins as `processing`, and that its status may follow the previous one.
- * Postgres parses a constraint again in each statement that writes the table. It parses one array
- * constant faster than a list of pairs.
- */
-export const takesStepOf = (transitions: Record<string, readonly string[]>) => {
-  const steps = Object.entries(transitions).flatMap(([from, next]) =>
-    next.map((to) => `${from}>${to}`),
-  )
-  return sql`case when previous_status is null then status = ${sql.raw(`'${initialStatus}'`)}
-    else previous_status || '>' || status = any (${sql.raw(`'{${steps.join(',')}}'::text[]`)}) end`
-}
 
 /**
  * The policy that separates tenants a second time (see row-security.ts): a statement reads and

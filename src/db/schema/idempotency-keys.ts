@@ -5,9 +5,9 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { cancellationStatuses } from '../../domain/idempotency/idempotency-key.ts'
-import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
+import { operationStatuses } from '../../domain/operations/operation.ts'
 import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
-import { bytea, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
+import { bytea, timestamptz, refersTo, seenByItsTenant } from './columns.ts'
 import { payments, refunds, disputes } from './payments.ts'
 
 export const idempotencyKeys = pgTable(
@@ -94,33 +94,13 @@ export const idempotencyKeys = pgTable(
     refersTo('idempotency_keys_payment', [table.tenantId, table.paymentId], payments),
     refersTo('idempotency_keys_refund', [table.tenantId, table.refundId], refunds),
     refersTo('idempotency_keys_dispute', [table.tenantId, table.disputeId], disputes),
-    check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
     check(
-      'idempotency_keys_cancellation',
-      sql`cancellation is null or cancellation in (${oneOf(cancellationStatuses)})`,
-    ),
-    check('idempotency_keys_key', sql`length(key) between 1 and 255`),
-    // Workers load the payment of each operation that they claim. Only local operations have none.
-    check(
-      'idempotency_keys_payment_named',
-      sql`(payment_id is null) = (operation in (${oneOf(localOperations)}))`,
-    ),
-    // A lease has an expiry exactly while a worker processes the operation.
-    check('idempotency_keys_lease', sql`(status = 'processing') = (lease_expires_at is not null)`),
-    // An operation is completed, at its last recovery point, and has a response, all at once. Only
-    // final responses are stored: no 5xx.
-    check(
-      'idempotency_keys_finished',
-      sql`(status = 'completed') = (recovery_point = 'finished')
-        and num_nonnulls(finished_at, response_status, response_headers, response_body)
-          = case status when 'completed' then 4 else 0 end`,
-    ),
-    check('idempotency_keys_response', sql`response_status / 100 in (2, 4)`),
-    // Checks are scheduled for unknown operations only, from the time at which they became unknown.
-    check(
-      'idempotency_keys_unknown',
-      sql`case status when 'unknown' then unknown_at is not null
-        else next_check_at is null and checked_at is null end`,
+      'idempotency_keys_rules',
+      sql`idempotency_keys_rules(
+        key, operation, payment_id, status, recovery_point, lease_expires_at, in_doubt, unknown_at,
+        next_check_at, checked_at, cancellation, finished_at, response_status, response_headers,
+        response_body
+      )`,
     ),
     // Partial indexes of a few rows out of ten million, for the sweeper, the outcome resolver and
     // the reaper.
@@ -140,12 +120,6 @@ export const idempotencyKeys = pgTable(
     index('idempotency_keys_given_up')
       .on(table.expiresAt)
       .where(sql`status = 'failed_retryable'`),
-    // An operation may be retried only when the provider is proved to have executed nothing, or when
-    // operators said so: then `phase_began_at` stays, and the retry is in doubt again.
-    check(
-      'idempotency_keys_doubt',
-      sql`case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end`,
-    ),
     seenByItsTenant(),
   ],
 )

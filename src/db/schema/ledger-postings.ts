@@ -4,7 +4,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
-import { minor, timestamptz, oneOf, refersTo, seenByItsTenant } from './columns.ts'
+import { minor, timestamptz, refersTo, seenByItsTenant } from './columns.ts'
 import { payments, refunds, disputes } from './payments.ts'
 
 export const ledgerPostings = pgTable(
@@ -39,18 +39,10 @@ export const ledgerPostings = pgTable(
     ),
     index('ledger_postings_by_transaction').on(table.tenantId, table.transactionId),
     index('ledger_postings_by_payment').on(table.tenantId, table.paymentId),
-    check('ledger_postings_kind', sql`kind in (${oneOf(ledgerKinds)})`),
-    // The fee of the provider can be one for a capture or for a refund.
     check(
-      'ledger_postings_resource_named',
-      sql`kind = 'provider_fee' or (
-        (kind in ('refund', 'refund_failure')) = (refund_id is not null)
-        and (kind in ('dispute', 'dispute_reversal')) = (dispute_id is not null)
-      )`,
+      'ledger_postings_rules',
+      sql`ledger_postings_rules(kind, debit, credit, amount_minor, refund_id, dispute_id)`,
     ),
-    check('ledger_postings_debit', sql`debit in (${oneOf(ledgerAccounts)})`),
-    check('ledger_postings_credit', sql`credit in (${oneOf(ledgerAccounts)})`),
-    check('ledger_postings_moves', sql`debit <> credit and amount_minor > 0`),
     seenByItsTenant(),
   ],
 )

@@ -1,27 +1,20 @@
 // The table `payments`: what clients asked to be paid, and the result. Amounts are integers in
-// minor units. The constraints enforce the invariants of amounts and statuses.
+// minor units. The functions of the CHECKs have the rules of amounts and statuses: drizzle/0000_schema.sql.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, uniqueIndex, unique } from 'drizzle-orm/pg-core'
 import {
-  AMOUNT_MAX_MINOR,
   cancellationReasons,
   captureMethods,
   expirySteps,
   statusesWithoutEffect,
 } from '../../domain/payments/payment.ts'
-import {
-  paymentStatuses,
-  paymentTransitions,
-  type PaymentStatus,
-} from '../../domain/payments/payment-status.ts'
-import { minor, timestamptz, oneOf, seenByItsTenant, takesStepOf, refersTo } from './columns.ts'
+import { paymentStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
+import { minor, timestamptz, oneOf, seenByItsTenant, refersTo } from './columns.ts'
 import { ofTenant } from './tenants.ts'
 import {
   refundReasons,
   refundStatuses,
-  refundTransitions,
   type RefundStatus,
-  followedRefundStatuses,
   waitingRefundStatuses,
 } from '../../domain/payments/refund.ts'
 import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
@@ -93,48 +86,20 @@ export const payments = pgTable(
     index('payments_with_details')
       .on(table.tenantId, table.createdAt)
       .where(sql`payment_method <> 'erased'`),
-    check('payments_status', sql`status in (${oneOf(paymentStatuses)})`),
-    // A payment begins as `processing` and takes only the transitions that the domain lists.
-    check('payments_step', takesStepOf(paymentTransitions)),
-    check('payments_capture_method', sql`capture_method in (${oneOf(captureMethods)})`),
-    check('payments_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
-    // Never more captured than authorized, never more refunded than captured.
     check(
-      'payments_amounts_nest',
-      sql`0 <= amount_refunded_minor and 0 <= amount_refunding_minor
-        and amount_refunded_minor + amount_refunding_minor <= amount_captured_minor
-        and amount_captured_minor <= amount_minor`,
+      'payments_rules',
+      sql`payments_rules(
+        status, previous_status, capture_method, amount_minor, amount_captured_minor,
+        amount_refunded_minor, amount_refunding_minor, failure_code, cancellation_reason,
+        capture_before, expiry_step, provider_payment_id
+      )`,
     ),
-    // A declined payment has a failure code. One whose hold must be released may have it; a payment
-    // that waits for its cardholder, or that ended otherwise, has none.
-    check(
-      'payments_failure',
-      sql`case status when 'declined' then failure_code is not null
-        when 'requires_action' then failure_code is null when 'succeeded' then failure_code is null
-        when 'canceled' then failure_code is null else true end`,
-    ),
-    check(
-      'payments_cancellation_reason',
-      sql`cancellation_reason is null
-        or (status = 'canceled' and cancellation_reason in (${oneOf(cancellationReasons)}))`,
-    ),
-    check(
-      'payments_expiry_step',
-      sql`expiry_step is null
-        or (capture_before is not null and expiry_step in (${oneOf(expirySteps)}))`,
-    ),
-    // A status that claims held or moved money requires the id of the provider's record.
-    check(
-      'payments_provider_payment',
-      sql`status not in ('requires_action', 'requires_capture', 'succeeded') or provider_payment_id is not null`,
-    ),
-    check('payments_succeeded', sql`status <> 'succeeded' or amount_captured_minor > 0`),
     seenByItsTenant(),
   ],
 )
 
 // The table `refunds`: money that goes back to a customer, out of one captured payment. The
-// constraints enforce the invariants of amounts and statuses.
+// rules are those of drizzle/0000_schema.sql.
 
 export const refunds = pgTable(
   'refunds',
@@ -175,21 +140,13 @@ export const refunds = pgTable(
     index('refunds_of_reference')
       .on(table.tenantId, table.reference, table.id)
       .where(sql`reference is not null`),
-    check('refunds_status', sql`status in (${oneOf(refundStatuses)})`),
-    check('refunds_step', takesStepOf(refundTransitions)),
-    check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),
-    check('refunds_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
     // For the daily look at the refunds that wait.
     index('refunds_waiting')
       .on(table.tenantId, table.id)
       .where(sql`status in (${oneOf(waitingRefundStatuses)})`),
     check(
-      'refunds_failure',
-      sql`case status when 'declined' then failure_code is not null when 'failed' then true else failure_code is null end`,
-    ),
-    check(
-      'refunds_provider_refund',
-      sql`status not in (${oneOf([...followedRefundStatuses, 'canceled'])}) or provider_refund_id is not null`,
+      'refunds_rules',
+      sql`refunds_rules(status, previous_status, reason, amount_minor, failure_code, provider_refund_id)`,
     ),
     seenByItsTenant(),
   ],

@@ -196,11 +196,12 @@ test('makes the tables that src/db/schema describes', async () => {
     'export',
     '--sql',
   ])
-  // A constraint calls it.
-  const [place] = await admin.sql<{ definition: string }[]>`
-    select pg_get_functiondef('place_of_id'::regproc) as definition
+  // Constraints call them.
+  const functions = await admin.sql<{ definition: string }[]>`
+    select pg_get_functiondef(oid) as definition from pg_proc
+    where pronamespace = 'public'::regnamespace and (proname = 'place_of_id' or proname like '%\\_rules')
   `
-  await store.sql.unsafe(`${place?.definition}; ${stdout}`)
+  await store.sql.unsafe([...functions.map(({ definition }) => definition), stdout].join(';'))
 
   const described = await describeTables(store)
   expect(described.length).toBeGreaterThan(400)

@@ -1,5 +1,7 @@
-// Reads columns, defaults and constraints from the product's own table declarations. The tables of
-// pg-boss are not declared there; here they have the columns that the product's statements name.
+// Reads columns, defaults and constraints from the product's own table declarations, and the rules in
+// functions from its migration. The tables of pg-boss are not declared there; here they have the columns
+// that the product's statements name.
+import { readFileSync } from 'node:fs'
 import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
@@ -28,13 +30,20 @@ export interface Reference {
   readonly isDeferred: boolean
 }
 
+interface Check {
+  readonly name: string
+  /** Another name for a rule: see `checksOf`. */
+  readonly constraint: string
+  readonly condition: Expression
+}
+
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly primaryKeyName: string
   readonly uniques: readonly Unique[]
-  readonly checks: readonly { readonly name: string; readonly condition: Expression }[]
+  readonly checks: readonly Check[]
   readonly references: readonly Reference[]
 }
 
@@ -65,7 +74,8 @@ export function dropGuards(schema: Schema, statements: readonly string[]): Schem
       return match?.groups?.['name'] ?? []
     }),
   )
-  const keeps = ({ name }: { readonly name: string }) => !dropped.has(name)
+  const keeps = (of: { readonly name: string; readonly constraint?: string }) =>
+    !dropped.has(of.name) && !dropped.has(of.constraint ?? '')
   const tables = [...schema.values()].map((table) => ({
     ...table,
     uniques: table.uniques.filter(keeps),
@@ -97,7 +107,7 @@ function readTable(declared: PgTable): Table {
       })),
       ...config.indexes.flatMap(({ config: index }) => (index.unique ? [uniqueIndex(index)] : [])),
     ],
-    checks: config.checks.map(({ name, value }) => ({ name, condition: expressionOf(value) })),
+    checks: config.checks.flatMap(({ name, value }) => checksOf(name, value)),
     references: config.foreignKeys.map((key) => {
       const { columns, foreignTable } = key.reference()
       const table = getTableConfig(foreignTable).name
@@ -109,6 +119,24 @@ function readTable(declared: PgTable): Table {
       }
     }),
   }
+}
+
+const MIGRATION = new URL('../../../drizzle/0000_schema.sql', import.meta.url)
+const migration = readFileSync(MIGRATION, 'utf8').replaceAll(/--.*/g, '')
+const RULE = /when not \((?<condition>[^]*?)\)\s+then public\.refuse_row\('(?<name>\w+)'\)/g
+
+/** A CHECK, or the rules of the function that it calls. Their names are columns of the row. */
+function checksOf(constraint: string, value: SQL): Check[] {
+  if (!constraint.endsWith('_rules')) {
+    return [{ name: constraint, constraint, condition: expressionOf(value) }]
+  }
+  const [, after = ''] = migration.split(`create function ${constraint}(`)
+  const [body = ''] = after.split('$$;')
+  return [...body.matchAll(RULE)].map(({ groups: { name = '', condition = '' } = {} }) => ({
+    name,
+    constraint,
+    condition: parseExpression(condition),
+  }))
 }
 
 function uniqueIndex(index: {
