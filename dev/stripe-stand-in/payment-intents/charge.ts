@@ -43,18 +43,13 @@ const UNUSED_CARD_MEMBERS = {
 /**
  * Returns the charge of an intent. Amounts in minor units. What a cancellation or a partial capture
  * released counts as refunded.
- *
- * @param captureBefore when its hold ends, in seconds since 1970.
  */
-export function chargeOf(
-  intent: PaymentIntent,
-  objects: Records['objects'],
-  captureBefore?: number,
-): Stripe.Charge {
+export function chargeOf(intent: PaymentIntent, { objects, holds }: Records): Stripe.Charge {
   const { latest_charge, amount, amount_received, last_payment_error: error } = intent
   const id = String(latest_charge)
   const method =
     error?.payment_method ?? objects.find('payment_method', intent.payment_method ?? '')
+  const captureBefore = holds.captureBefore(intent.id)
   const isReleased = intent.status === 'canceled' && error === null
   const amountRefunded = isReleased ? amount : objects.refundedAmount(intent.id)
   return {

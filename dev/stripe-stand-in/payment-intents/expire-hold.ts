@@ -53,7 +53,7 @@ export function expireHold(
     })
     storage.events.append(cause, {
       type: 'charge.expired',
-      data: { object: chargeOf(expired, objects) },
+      data: { object: chargeOf(expired, { ...storage, objects }) },
     })
     storage.events.append(cause, { type: 'payment_intent.canceled', data: { object: expired } })
     return expired

@@ -45,7 +45,7 @@ export const createRefund: Endpoint = (request, records) => {
   }
   const { id, currency } = refund
   records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
-  const charge = chargeOf(intent, records.objects)
+  const charge = chargeOf(intent, records)
   records.events.append(request, { type: 'refund.created', data: { object: refund } })
   records.events.append(request, { type: 'charge.refunded', data: { object: charge } })
   records.events.append(request, { type: 'refund.updated', data: changed(refund, refund) })

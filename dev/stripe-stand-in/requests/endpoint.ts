@@ -9,6 +9,7 @@ import type { ErrorBody } from './stripe-errors.ts'
 type Shown =
   | Stripe.Account
   | Stripe.BalanceTransaction
+  | Stripe.Charge
   | Stripe.Customer
   | Stripe.Dispute
   | Stripe.PaymentIntent

@@ -46,12 +46,13 @@ function refuseUnlessExpandable(property: string, shown: NamedType, isList: bool
 
 type Load = (id: string) => unknown
 
-function loaderOf({ objects, holds }: Records, nowMs: number): Load {
+function loaderOf(records: Records, nowMs: number): Load {
+  const { objects } = records
   return (id) => {
     const object = objects.findAny(id)
     if (object !== undefined) return shownAt(object, nowMs)
     const intent = objects.findPaymentIntentOfCharge(id)
-    return intent && chargeOf(intent, objects, holds.captureBefore(intent.id))
+    return intent && chargeOf(intent, records)
   }
 }
 
