@@ -53,6 +53,9 @@ export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): St
   // that.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal')
   const settings = openSettings(database)
+  const tables = database.prepare(
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+  )
   return {
     objects: openObjects(database),
     executed: openExecutedLog(database),
@@ -62,11 +65,9 @@ export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): St
     holds: openHolds(database),
     settings,
     transaction: createTransaction(database),
-    empty: () =>
-      database.exec(
-        'delete from objects; delete from executed; delete from kept_results; ' +
-          'delete from deliveries; delete from planned; delete from holds; delete from settings',
-      ),
+    empty: () => {
+      for (const { name } of tables.all()) database.exec(`delete from ${String(name)}`)
+    },
     close: () => database.close(),
   }
 }
