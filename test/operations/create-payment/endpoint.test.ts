@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { examplePayment } from '../../../src/http/resources/payment.ts'
 import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import { makeCustomer } from '../../support/customers.ts'
 import { service, tenant } from '../../support/shared-service.ts'
@@ -18,6 +19,7 @@ describe('a first request', () => {
 
     expect(answer.status).toBe(201)
     expect(answer.json).toEqual({
+      ...examplePayment,
       id: expect.stringMatching(/^pay_[0-9a-z]{26}$/),
       object: 'payment',
       amount: 1999,

@@ -104,7 +104,7 @@ export const stripeFixture: ProviderFixture = {
   knownId: 'pi_1',
   secret: SECRET_KEY,
   calls,
-  readBefore: answerJson(200, intent()),
+  readBefore: answerJson(200, intent({ latest_charge: 'ch_1' })),
   refusals,
   reads: { method: 'GET' },
   implausible,
