@@ -168,7 +168,7 @@ export function nextSteps({ folder, operation }: OperationNames, event?: string)
         ]
       : [
           `announces ${event}`,
-          `say from which statuses it starts. Read "Change no status" and
+          `say from which statuses it starts, and what it stores. Read "Change no status" and
    "Two operations on one payment" in docs/fork-this.md before you add a provider call.`,
         ]
   return `${operation} works now, and ${does}. What is left to do:
@@ -179,7 +179,9 @@ export function nextSteps({ folder, operation }: OperationNames, event?: string)
 4. npm run openapi && npm run docs && npm run format && npm run types && npm run lint && npm run unused, then
    npm test -- test/operations test/verify/every-operation test/structure test/openapi test/docs test/dev/docs
    and with a new provider call, also
-   npm test -- test/provider/stripe test/dev/stripe-stand-in test/verify/faults/provider-proxy
+   npm test -- test/provider test/dev/stripe-stand-in test/http/admin extras
+   and with a new member of the payment, also
+   npm test -- test/db/migrations test/verify/statements test/http/server
 
 docs/fork-this.md explains each step.
 `
