@@ -118,6 +118,15 @@ test('unknown methods and paths share one series', async () => {
   expect(value('atomic_payments_http_request_duration_seconds_count', labels)).toBe(3)
 })
 
+test('exports every result as 0 before the first request, so that a rate includes the first one', async () => {
+  const metrics = createMetrics()
+
+  apiObserver(metrics)
+
+  const { value } = await read(metrics)
+  expect(value('atomic_payments_reservations_total', { result: 'store_error' })).toBe(0)
+})
+
 test.each([apiObserver, engineObserver])(
   'counts errors of the store by kind, and exports every kind as 0 before the first',
   async (observerOf) => {
@@ -148,6 +157,15 @@ test('counts the work of a task by task and kind, and failed runs as failures', 
   expect(value('atomic_payments_maintenance_total', { task, what: 'parked' })).toBe(1)
   expect(value('atomic_payments_maintenance_duration_seconds_count', { task })).toBe(3)
   expect(value('atomic_payments_maintenance_failures_total', { task })).toBe(1)
+})
+
+test('keeps the metrics of two services in one process apart', async () => {
+  const [one, other] = [createMetrics(), createMetrics()]
+
+  one.count('leases_lost_total', {})
+
+  expect((await read(one)).value('atomic_payments_leases_lost_total')).toBe(1)
+  expect((await read(other)).value('atomic_payments_leases_lost_total')).toBe(0)
 })
 
 describe('the gauges of the store', () => {

@@ -50,6 +50,15 @@ describe('a request with a used key', () => {
     expect(await provider.executed()).toHaveLength(1)
   })
 
+  test('returns 400 idempotency_error when the path differs', async () => {
+    const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+    await provider.stripe.paymentIntents.capture(held.id, {}, key)
+
+    await expect(provider.stripe.paymentIntents.cancel(held.id, {}, key)).rejects.toMatchObject({
+      type: 'StripeIdempotencyError',
+    })
+  })
+
   test.each([
     ['replays under another secret key of the account', 'sk_test_other', 1],
     ['executes in another account', 'sk_test_acctother_1', 2],
@@ -161,5 +170,27 @@ describe('retention', () => {
     await provider.stripe.paymentIntents.create(payment(), key)
 
     expect(await provider.executed()).toHaveLength(executed)
+  })
+
+  test('mode forget deletes the kept results and keeps no new ones', async () => {
+    await provider.stripe.paymentIntents.create(payment(), key)
+    await provider.control('POST', '/idempotency', { mode: 'forget' })
+
+    await provider.stripe.paymentIntents.create(payment(), key)
+    await provider.stripe.paymentIntents.create(payment(), key)
+
+    expect(await provider.executed()).toHaveLength(3)
+  })
+
+  test('mode ignore executes every request and keeps the stored results', async () => {
+    await provider.stripe.paymentIntents.create(payment(), key)
+    await provider.control('POST', '/idempotency', { mode: 'ignore' })
+    await provider.stripe.paymentIntents.create(payment({ amount: 500 }), key)
+    await provider.control('POST', '/idempotency', { mode: 'keep' })
+
+    const replayed = await provider.stripe.paymentIntents.create(payment(), key)
+
+    expect(replayed.lastResponse.headers).toMatchObject({ 'idempotent-replayed': 'true' })
+    expect(await provider.executed()).toHaveLength(2)
   })
 })
