@@ -72,6 +72,18 @@ describe('an answer that is not one of the service', () => {
     expect(unwrap(answer)).toEqual(PAYMENT)
   })
 
+  test('its Retry-After is respected', async () => {
+    const delays: number[] = []
+    const busy = reply(503, '<html>', { 'retry-after': '1' })
+
+    await payAt([busy, respond(201, PAYMENT)], {
+      onRetry: ({ delayMs }) => void delays.push(delayMs),
+    })
+
+    expect(delays).toEqual([expect.any(Number)])
+    expect(delays[0]).toBeGreaterThanOrEqual(1_000)
+  })
+
   test('a call without a key is made once', async () => {
     double = await startServiceDouble(
       reply(200, '<html>'),
