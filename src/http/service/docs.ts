@@ -67,8 +67,10 @@ const files = new Map<string, StaticFile>()
 
 /** @throws ProblemError when there is no such page. */
 async function readPage(name: string): Promise<StaticFile> {
-  const file = files.get(name) ?? (await makePage(name))
-  if (file === undefined) throw new ProblemError('resource-not-found')
+  const made = files.get(name) ?? (await makePage(name))
+  if (made === undefined) throw new ProblemError('resource-not-found')
+  // Another request may have made the page meanwhile: all clients share one buffer.
+  const file = files.get(name) ?? made
   files.set(name, file)
   return file
 }
