@@ -18,7 +18,7 @@ import {
   forgetOtherSeals,
   readNeededKeys,
   refuseUnopened,
-  sealKeys,
+  sealKey,
 } from '../db/encryption/seals.ts'
 import { requireDatabaseUrl, wireEncryption } from '../wiring.ts'
 
@@ -78,7 +78,7 @@ async function main(args: readonly string[]): Promise<number> {
     // Values of a missing key are counted. Those of another key of the same name cannot be told apart.
     refuseUnopened(needed.filter(({ state }) => state === 'differs'))
     if (check) return await report(store.sql, first, signal)
-    if (first !== undefined) await sealKeys(store.sql, keys, [first])
+    if (keys.first !== undefined) await sealKey(store.sql, keys.first)
     await rotate(store.sql, signal)
     const exitCode = await report(store.sql, first, signal)
     if (exitCode !== SOMETHING_LEFT) await forgetOtherSeals(store.sql, first)

@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { encryptionKeys } from '../../src/config-formats.ts'
+import { requireStoredKeys } from '../../src/db/encryption/seals.ts'
 import type { Check } from '../../src/domain/deployment/database-checks.ts'
 import { post } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -22,10 +24,11 @@ let database: TestDatabase
 let api: LimitedApi
 let settings: Record<string, string>
 
-/** A database in which a secret is encrypted with the old key, before any process has sealed a text. */
+/** A database in which a secret is encrypted with the old key. */
 beforeAll(async () => {
   database = await createTestDatabase()
   api = await startLimitedApiOn(database.url)
+  await requireStoredKeys(api.store.sql, encryptionKeys.parse(OLD))
   const { url } = await api.serve({ ENCRYPTION_KEYS: OLD })
   const made = await post(url, await api.createTenant(), '/v1/webhook-endpoints', {
     url: 'https://a.example/',
@@ -69,7 +72,7 @@ test.each([
   expect(text).toContain(`ENCRYPTION_KEYS does not open what the database has stored: ${REASON}`)
   expect(text).toContain('"A lost key" in docs/runbook.md')
   expect(text).not.toMatch(/enc\.v1|\n\s+at /)
-  expect(await seals()).toEqual([])
+  expect(await seals()).toEqual([{ name: 'old' }])
 })
 
 test('the doctor calls it a failure', async () => {
@@ -79,7 +82,7 @@ test('the doctor calls it a failure', async () => {
   expect(JSON.parse(text) as Check[]).toContainEqual(
     expect.objectContaining({ name: 'encryption keys', verdict: 'failure', found: REASON }),
   )
-  expect(await seals()).toEqual([])
+  expect(await seals()).toEqual([{ name: 'old' }])
 })
 
 test('npm start makes no new key for values of a lost one, and starts with no other key', async () => {
@@ -96,5 +99,5 @@ test('npm start makes no new key for values of a lost one, and starts with no ot
   const replaced = launch(own)
   await replaced.waitForLine((line) => line.includes(REASON))
   expect(await replaced.exited).toEqual({ code: 1, signal: null })
-  expect(await seals()).toEqual([])
+  expect(await seals()).toEqual([{ name: 'old' }])
 })

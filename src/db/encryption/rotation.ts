@@ -41,7 +41,7 @@ export const storedColumns: readonly StoredColumn[] = [
 ]
 
 /** The table and the column of stored values, for a statement. */
-export function placeIn(sql: Sql | Transaction, { name }: StoredColumn) {
+function placeIn(sql: Sql | Transaction, { name }: StoredColumn) {
   const [table = '', column = ''] = name.split('.')
   return { table: sql(table), column: sql(column) }
 }
@@ -53,7 +53,7 @@ export function placeIn(sql: Sql | Transaction, { name }: StoredColumn) {
 const FIXED_STATUSES = [408, 409, 410]
 
 /** The stored value of a row; null if it has none, or one that is never encrypted. */
-export function valueIn(sql: Sql | Transaction, stored: StoredColumn): Fragment {
+function valueIn(sql: Sql | Transaction, stored: StoredColumn): Fragment {
   const { column } = placeIn(sql, stored)
   if (stored.member !== undefined) return sql`${column} ->> ${stored.member}::text`
   if (stored.values !== responseBody) return sql`${column}`
