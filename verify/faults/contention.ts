@@ -125,10 +125,10 @@ export const outages: readonly Fault[] = [
   },
 ]
 
-/** After the first statement of an intent, which reserves the key, and after its last one. */
+/** After the first statement of an intent, which reserves the key. `commit` leaves with the last ones. */
 function isWithinIntent({ role, name, message, label }: Point): boolean {
   const isAnswer = role === 'api' && message === 'ReadyForQuery' && !isRepeated(label)
-  return isAnswer && ['reserve', 'insert-events'].includes(name)
+  return isAnswer && name === 'reserve'
 }
 
 async function missUnlessWaiting({ lane, reportMissed }: FaultContext): Promise<[]> {
