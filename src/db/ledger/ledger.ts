@@ -44,7 +44,8 @@ export async function makeLedgerIds(
 ): Promise<string[]> {
   if (posted.length === 0) return []
   const rows = await tx<{ id: string }[]>`
-    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
+    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id
+    from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
   `
   return rows.map(({ id }) => id)
 }

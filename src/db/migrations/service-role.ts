@@ -84,7 +84,21 @@ const RETENTION_FUNCTIONS = [
   'payment_details',
 ].map((records) => `delete_old_${records}(timestamptz, integer)`)
 
-const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS]
+/** What statements and CHECKs call. An owner may have taken the right to execute functions from PUBLIC. */
+const CALLED_FUNCTIONS = [
+  'next_id',
+  'first_id_in_flight',
+  'first_id_of_place',
+  'place_of_id',
+  'id_lock',
+  'refuse_row',
+  'payments_rules',
+  'refunds_rules',
+  'idempotency_keys_rules',
+  'ledger_postings_rules',
+]
+
+const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS, ...CALLED_FUNCTIONS]
 
 /**
  * Tables that the service may only insert into: Postgres refuses to change their history. The

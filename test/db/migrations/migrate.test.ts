@@ -26,6 +26,8 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from '../../support/database.ts'
+import { listEvents } from '../../../src/db/events/events.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
 
 let migrated: TestDatabase
@@ -206,6 +208,19 @@ test('makes the tables that src/db/schema describes', async () => {
   const described = await describeTables(store)
   expect(described.length).toBeGreaterThan(400)
   expect(await describeTables(admin)).toEqual(described)
+})
+
+test('lets the service call what its statements need, where PUBLIC may execute nothing', async () => {
+  await store.sql`alter default privileges revoke execute on functions from public`
+  await migrateDatabase(url)
+  const service = openServiceStore(url, 1)
+  const tenantId = await makeTenant(store)
+
+  await expect(reserve(service.sql, reservationOf(tenantId))).resolves.toBeDefined()
+  await expect(listEvents(service.sql, tenantId, {}, { limit: 1 })).resolves.toBeDefined()
+  const refused = service.sql`select refuse_row('payments_step')`
+  await expect(refused).rejects.toMatchObject({ constraint_name: 'payments_step' })
+  await service.close()
 })
 
 test('defers the constraints between a key and its resource, which is written later', async () => {
