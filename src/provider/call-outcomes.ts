@@ -15,11 +15,20 @@ export function unknown(
   return { outcome: 'unknown', reason: fitText(reason), asked, answered }
 }
 
+/** A call of which a complete look has found that it had no effect. */
+export function notExecuted(
+  reason: string,
+  asked: CallDescription,
+  answered: CallDescription,
+): NotExecuted {
+  return { outcome: 'not_executed', reason, asked, answered }
+}
+
 /** A call that did not end in time. */
 export function timedOut(error: CallTimeoutError, asked: CallDescription): NotExecuted | Unknown {
   const answered = { error: 'timeout' }
   if (!error.neverSent) return unknown(asked, answered, error.message)
-  return { outcome: 'not_executed', reason: error.message, asked, answered }
+  return notExecuted(error.message, asked, answered)
 }
 
 /** A call that was not made. */

@@ -1,6 +1,6 @@
 // Changes the held amount of a payment before it is captured.
 import type { Failure, Hold, Payment } from '../../../src/domain/payments/payment.ts'
-import { providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
+import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
 import { showAmount } from '../amounts.ts'
 import { type Confirm, declined, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
@@ -11,7 +11,6 @@ import {
   FOUND_MISMATCH,
   isUsedBy,
   isWhole,
-  notExecuted,
   refuseAmount,
 } from './call.ts'
 

@@ -1,7 +1,7 @@
 // Holds the money of a payment. A lost call is found by the order id of the transaction that it created.
 import type { NotExecuted, Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../../src/domain/payments/payment.ts'
-import { unknown, type CallDescription } from '../../../src/provider/call-outcomes.ts'
+import { notExecuted, unknown, type CallDescription } from '../../../src/provider/call-outcomes.ts'
 import type { Authorization, Trace } from '../../../src/provider/calls.ts'
 import { showAmount } from '../amounts.ts'
 import {
@@ -18,15 +18,7 @@ import { showOrderId } from '../order-id.ts'
 import { searchAll } from '../searches.ts'
 import { holdOf, standingOf } from '../standing.ts'
 import { describeTransaction, isTransactionId, type Transaction } from '../transaction.ts'
-import {
-  type BraintreeCall,
-  FOUND_MISMATCH,
-  keyOf,
-  lookAt,
-  notExecuted,
-  refuseAmount,
-  unclear,
-} from './call.ts'
+import { type BraintreeCall, FOUND_MISMATCH, keyOf, lookAt, refuseAmount, unclear } from './call.ts'
 
 export const authorize: BraintreeCall<'authorize'> = {
   async execute(connection, { payment }, { operationId, sendBeforeMs, providerKey }) {

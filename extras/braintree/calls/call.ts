@@ -1,6 +1,6 @@
 // What the calls share: keys and refusals before they are sent, and looks at the transaction that a call has
 // created or changed.
-import type { NotExecuted, Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
+import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { Standing } from '../../../src/domain/payments/standing.ts'
 import {
@@ -88,12 +88,4 @@ export async function lookAt<Value>(
 export function unclear(error: unknown, exchange: Exchange, asked: CallDescription): Unknown {
   const failed = classifyBraintreeError(error, exchange, asked)
   return unknown(asked, { ...failed.answered, looked: false }, failed.reason)
-}
-
-export function notExecuted(
-  reason: string,
-  asked: CallDescription,
-  answered: CallDescription,
-): NotExecuted {
-  return { outcome: 'not_executed', reason, asked, answered }
 }

@@ -5,11 +5,11 @@ import type {
   Failure,
   Payment,
 } from '../../../src/domain/payments/payment.ts'
-import { providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
+import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
 import { type Confirm, declined, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
 import { standingOf } from '../standing.ts'
-import { type BraintreeCall, findChange, isUsedBy, isWhole, keyOf, notExecuted } from './call.ts'
+import { type BraintreeCall, findChange, isUsedBy, isWhole, keyOf } from './call.ts'
 
 /**
  * A void also undoes a capture that is not being settled yet. Then nothing is captured, so the payment

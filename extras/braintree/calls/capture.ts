@@ -1,20 +1,12 @@
 // Captures the held money of a payment, or a part of it.
 import type { Failure, Payment } from '../../../src/domain/payments/payment.ts'
-import { providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
+import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
 import type { Capture } from '../../../src/provider/calls.ts'
 import { showAmount } from '../amounts.ts'
 import { type Confirm, declined, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
 import { CAPTURED } from '../standing.ts'
-import {
-  type BraintreeCall,
-  findChange,
-  isUsedBy,
-  isWhole,
-  keyOf,
-  notExecuted,
-  refuseAmount,
-} from './call.ts'
+import { type BraintreeCall, findChange, isUsedBy, isWhole, keyOf, refuseAmount } from './call.ts'
 
 /** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/submit-for-settlement/node */
 export const capture: BraintreeCall<'capture'> = {

@@ -1,7 +1,12 @@
 // Changes the held amount of a payment before it is captured.
 import type { Outcome } from '../../../domain/operations/outcome.ts'
 import type { Hold, Payment } from '../../../domain/payments/payment.ts'
-import { type CallDescription, providerPaymentIdOf, unknown } from '../../call-outcomes.ts'
+import {
+  notExecuted,
+  type CallDescription,
+  providerPaymentIdOf,
+  unknown,
+} from '../../call-outcomes.ts'
 import {
   cancellationOf,
   describeIntent,
@@ -14,14 +19,7 @@ import {
 } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
 import { standingOf } from '../standing.ts'
-import {
-  declinedBy,
-  FOUND_MISMATCH,
-  notExecuted,
-  retrieveIntent,
-  send,
-  type StripeCall,
-} from './call.ts'
+import { declinedBy, FOUND_MISMATCH, retrieveIntent, send, type StripeCall } from './call.ts'
 
 /** @see https://docs.stripe.com/api/payment_intents/increment_authorization */
 export const adjust: StripeCall<'adjust'> = {

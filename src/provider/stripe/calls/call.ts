@@ -1,6 +1,6 @@
 // What the calls share: how one is sent, and how a payment is looked at that a call has changed.
 import type Stripe from 'stripe'
-import type { Declined, NotExecuted, Outcome } from '../../../domain/operations/outcome.ts'
+import type { Declined, Outcome } from '../../../domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../../domain/payments/payment.ts'
 import { type CallDescription, providerPaymentIdOf, unknown } from '../../call-outcomes.ts'
 import type { AdapterCall, CallIdentity, CallName } from '../../calls.ts'
@@ -78,14 +78,6 @@ export function declinedBy(
   answered: CallDescription,
 ): Declined {
   return { outcome: 'declined', failure, providerPaymentId: intent.id, asked, answered }
-}
-
-export function notExecuted(
-  reason: string,
-  asked: CallDescription,
-  answered: CallDescription,
-): NotExecuted {
-  return { outcome: 'not_executed', reason, asked, answered }
 }
 
 /** The status of the intent, which may be any value. */

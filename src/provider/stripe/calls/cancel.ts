@@ -2,10 +2,15 @@
 import type Stripe from 'stripe'
 import type { Outcome } from '../../../domain/operations/outcome.ts'
 import type { Cancellation, Payment } from '../../../domain/payments/payment.ts'
-import { type CallDescription, providerPaymentIdOf, unknown } from '../../call-outcomes.ts'
+import {
+  notExecuted,
+  type CallDescription,
+  providerPaymentIdOf,
+  unknown,
+} from '../../call-outcomes.ts'
 import { cancellationOf, describeIntent, MISMATCH, refusedIntent } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
-import { declinedBy, lookAtIntent, notExecuted, send, statusOf, type StripeCall } from './call.ts'
+import { declinedBy, lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
 
 export const cancel: StripeCall<'cancel'> = {
   async execute(connection, { payment, reason = null }, identity) {

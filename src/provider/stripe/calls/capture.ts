@@ -2,12 +2,17 @@
 import type Stripe from 'stripe'
 import type { Outcome } from '../../../domain/operations/outcome.ts'
 import type { Payment } from '../../../domain/payments/payment.ts'
-import { type CallDescription, providerPaymentIdOf, unknown } from '../../call-outcomes.ts'
+import {
+  notExecuted,
+  type CallDescription,
+  providerPaymentIdOf,
+  unknown,
+} from '../../call-outcomes.ts'
 import type { Capture } from '../../calls.ts'
 import { cancellationOf, describeIntent, isAbout, MISMATCH, refusedIntent } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
 import { standingOf } from '../standing.ts'
-import { declinedBy, lookAtIntent, notExecuted, send, statusOf, type StripeCall } from './call.ts'
+import { declinedBy, lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
 
 export const capture: StripeCall<'capture'> = {
   async execute(connection, { payment, amountMinor = payment.amountMinor }, identity) {
