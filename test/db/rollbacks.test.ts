@@ -54,7 +54,7 @@ const NOT_ATOMIC = ['recordProcess', 'tryWriting']
 
 const CHANGE = /^(?:--.*\s*)*(?:insert|update|delete)\b/
 
-test('these are all transactions of src/db that change something twice', async () => {
+test('these are all transactions of src that change something twice', async () => {
   const missing = new Set<string>()
   for (const { name, send, answers } of examples) {
     if (NOT_ATOMIC.includes(name)) continue

@@ -1,4 +1,4 @@
-// Holds the examples of statements against src/db and PostgreSQL.
+// Holds the examples of statements against src and PostgreSQL.
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { examples } from '../../verify/statements/examples.ts'
@@ -17,7 +17,7 @@ import { database } from '../support/own-store.ts'
 
 const functions = findDatabaseFunctions()
 
-test('every function of src/db with a statement has an example', () => {
+test('every function of src with a statement has an example', () => {
   const sending = functions.filter(({ isPart, hasTemplate }) => hasTemplate && !isPart)
   const missing = sending.filter(({ name }) => !examples.some((example) => example.name === name))
 
@@ -25,7 +25,7 @@ test('every function of src/db with a statement has an example', () => {
   expect(missing).toEqual([])
 })
 
-test('every example is of one exported function of src/db', () => {
+test('every example is of one exported function of src', () => {
   const names = functions.map(({ name }) => name)
 
   const unknown = examples.filter(
@@ -37,15 +37,16 @@ test('every example is of one exported function of src/db', () => {
 
 /** Not by a service, or only by one with Citus, or by another connection. */
 const SENT_ELSEWHERE = [
-  'connection/server/server.ts',
-  'migrations/migrate.ts',
-  'operators/database-facts.ts',
+  'db/connection/server/server.ts',
+  'db/migrations/migrate.ts',
+  'db/operators/database-facts.ts',
+  'start/doctor/database.ts',
 ]
 
 const recordAll = async () =>
   (await Promise.all(examples.map(({ send, answers }) => recordStatements(send, answers)))).flat()
 
-test('the examples send every statement of src/db', async () => {
+test('the examples send every statement of src', async () => {
   const recorded = await recordAll()
 
   const missing = findSourceStatements()

@@ -1,4 +1,4 @@
-// A call of a function of src/db, which sends the function's statements, and the arguments of the examples.
+// A call of a function of src, which sends the function's statements, and the arguments of the examples.
 // They select the variants of the statements.
 import type { Intent } from '../../src/db/idempotency/intent.ts'
 import type { LocalReservation } from '../../src/db/idempotency/local-operations.ts'

@@ -1,4 +1,4 @@
-// The statements of src/db, each sent by its function with example arguments. A test holds the rights of the
+// The statements of src, each sent by its function with example arguments. A test holds the rights of the
 // service role against them.
 import type { Example } from './example.ts'
 import { operationsExamples } from './examples-operations.ts'

@@ -1,4 +1,4 @@
-// Calls a function of src/db with an `sql` that records the statements instead of sending them.
+// Calls a function of src with an `sql` that records the statements instead of sending them.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql, Store, Transaction } from '../../src/db/connection/client.ts'
 
@@ -102,7 +102,7 @@ function isTemplates(value: unknown): value is readonly Template[] {
 /** The rows of one answer. */
 export type Answer = readonly Readonly<Record<string, unknown>>[]
 
-/** An `sql` for each parameter type of src/db. */
+/** An `sql` for each parameter type of these functions. */
 export type RecordingSql = Sql & Transaction
 
 /** Calls a function with the recording `sql`, or with a store that has it. */

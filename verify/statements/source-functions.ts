@@ -1,13 +1,13 @@
-// Finds the exported functions of src/db that take a connection to the database, and its statements.
+// Finds the exported functions of src that take a connection to the database, and its statements.
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 
-const FOLDER = new URL('../../src/db/', import.meta.url)
+const FOLDER = new URL('../../src/', import.meta.url)
 
-/** An exported function of src/db. */
+/** An exported function of src. */
 export interface SourceFunction {
   readonly name: string
-  /** From src/db, with forward slashes. */
+  /** From src, with forward slashes. */
   readonly file: string
   /** It returns a part of a statement, and sends nothing. */
   readonly isPart: boolean
@@ -20,9 +20,9 @@ export function findDatabaseFunctions(): SourceFunction[] {
   return readSources().flatMap(readFunctions)
 }
 
-/** A statement in src/db, or a part that begins like one. */
+/** A statement in src, or a part that begins like one. */
 export interface SourceStatement {
-  /** From src/db, with forward slashes. */
+  /** From src, with forward slashes. */
   readonly file: string
   /** As far as the first value. */
   readonly beginning: string

@@ -1,4 +1,4 @@
-// Finds the rights that the statements of src/db need, with the functions that send them.
+// Finds the rights that the statements of src need, with the functions that send them.
 import { loadModule, parseSync } from 'pgsql-parser'
 import type { Example } from '../../../verify/statements/example.ts'
 import { recordStatements } from '../../../verify/statements/record-statements.ts'

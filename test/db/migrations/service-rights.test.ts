@@ -1,4 +1,4 @@
-// Holds the rights of the service role against the statements of src/db: each right has a statement
+// Holds the rights of the service role against the statements of src: each right has a statement
 // that needs it, and each statement has the rights that it needs.
 import { expect, test } from '@jest/globals'
 import { examples } from '../../../verify/statements/examples.ts'
