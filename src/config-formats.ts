@@ -161,63 +161,45 @@ export function countOperators(keys: readonly NamedRole[] = []): number {
 }
 
 /** An object without readable bytes, so that no log can contain the key. */
-interface EncryptionKey {
+export interface EncryptionKey {
   readonly name: string
   readonly key: KeyObject
 }
 
-export interface EncryptionKeys {
-  /** Encrypts new values; undefined when they are stored as they are. */
-  readonly first: EncryptionKey | undefined
-  /** Each decrypts the values that name it. */
-  readonly keys: readonly EncryptionKey[]
-}
-
-/** Stands before the keys while processes of a version run that knows no encryption. */
-const PLAIN = 'plain'
+/** The first one encrypts new values. Each decrypts the values that name it. */
+export type EncryptionKeys = readonly [EncryptionKey, ...EncryptionKey[]]
 
 const KEY_BYTES = 32
 
-/** `2026-11:<base64 of 32 bytes>,...`, the newest first; with `plain` before, nothing is encrypted. */
+/** `2026-11:<base64 of 32 bytes>,...`, the newest first. */
 export const encryptionKeys = z
   .string()
-  .transform((text) => {
-    const [head, ...others] = text.split(',').map((part) => part.trim())
-    const isPlain = head === PLAIN
-    return { isPlain, entries: (isPlain ? others : [head, ...others]).map(readEntry) }
-  })
-  .refine(({ entries }) => entries.length > 0, {
-    error: 'must have at least one key',
-    abort: true,
-  })
-  .refine(({ entries }) => entries.every(({ name }) => isKeyName(name)), {
+  .transform((text) => namesIn(text).map(readEntry))
+  .refine((entries) => entries.every(({ name }) => isKeyName(name)), {
     error: 'must have a name of a-z, 0-9 and - before each key: name:key,name:key',
     abort: true,
   })
-  .refine(({ entries }) => entries.every(({ base64 }) => isKey(base64)), {
+  .refine((entries) => entries.every(({ base64 }) => isKey(base64)), {
     error:
       'must have 32 bytes in base64 behind each name, as `openssl rand -base64 32` prints them',
     abort: true,
   })
-  .refine(({ entries }) => new Set(entries.map(({ name }) => name)).size === entries.length, {
+  .refine((entries) => new Set(entries.map(({ name }) => name)).size === entries.length, {
     error: 'must have each name once',
   })
-  .transform(({ isPlain, entries }): EncryptionKeys => {
-    const keys = entries.map(({ name, base64 }) => ({
-      name,
-      key: createSecretKey(Buffer.from(base64, 'base64')),
-    }))
-    return { first: isPlain ? undefined : keys[0], keys }
+  .transform((entries) => {
+    const keys = entries.map(({ name, base64 }): EncryptionKey => {
+      return { name, key: createSecretKey(Buffer.from(base64, 'base64')) }
+    })
+    return keys as [EncryptionKey, ...EncryptionKey[]]
   })
 
-function readEntry(text = ''): { name: string; base64: string } {
+function readEntry(text: string): { name: string; base64: string } {
   const end = text.indexOf(':')
   return { name: text.slice(0, Math.max(end, 0)), base64: text.slice(end + 1) }
 }
 
-function isKeyName(name: string): boolean {
-  return name !== PLAIN && /^[a-z0-9][a-z0-9-]{0,39}$/.test(name)
-}
+const isKeyName = (name: string): boolean => /^[a-z0-9][a-z0-9-]{0,39}$/.test(name)
 
 /** Node ignores what is not base64. */
 function isKey(base64: string): boolean {

@@ -11,7 +11,7 @@ import {
   trustedProxies,
 } from './config-formats.ts'
 import { ConfigError } from './config-error.ts'
-import { answerSettings, checkAnswers } from './answers/open-answers.ts'
+import { answerSettings } from './answers/open-answers.ts'
 import { CONSTANTS, readConstants, type Constants } from './constants.ts'
 import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant-limits.ts'
 import { providerNames, providerSettings, requireAllKeys } from './provider/adapters.ts'
@@ -126,7 +126,6 @@ const environmentSchema = z
     error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
   .superRefine(requireAllKeys)
-  .superRefine(checkAnswers)
   .refine(coversKeys, needsCover)
   .refine((env) => env.DRAIN_DELAY_MS < env.SHUTDOWN_TIMEOUT_MS, {
     path: ['DRAIN_DELAY_MS'],

@@ -8,8 +8,7 @@ import { batchClaims } from './db/operations/leases.ts'
 import { batchRecords } from './db/operations/record-phases.ts'
 import { createCounts } from './domain/tenants/tenant-counts.ts'
 import { openStore, type Store } from './db/connection/client.ts'
-import { createEncryption } from './db/encryption/encryption.ts'
-import { useEncryption } from './db/encryption/encrypted-values.ts'
+import { createEncryption, useEncryption } from './encryption/encryption.ts'
 import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
 import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/jobs.ts'
@@ -201,15 +200,18 @@ export function wireWebhooks(
 }
 
 /**
- * Sets the keys with which this process encrypts and decrypts values of the database.
+ * Sets the keys with which this process encrypts and decrypts values of the database, and returns them.
  *
  * @throws ConfigError when ENCRYPTION_KEYS is not set.
  */
-export function wireEncryption({ ENCRYPTION_KEYS }: Config): void {
+export function wireEncryption({
+  ENCRYPTION_KEYS,
+}: Config): NonNullable<Config['ENCRYPTION_KEYS']> {
   if (ENCRYPTION_KEYS === undefined) {
     throw new ConfigError('ENCRYPTION_KEYS is not set; `npm start` generates a key')
   }
   useEncryption(createEncryption(ENCRYPTION_KEYS))
+  return ENCRYPTION_KEYS
 }
 
 /** @throws ConfigError when DATABASE_URL is not set. */

@@ -2,14 +2,10 @@
 // names each page and section that is stale. The documents are those of the working directory.
 import { pathToFileURL } from 'node:url'
 import { configShape, readConfig } from '../../src/config.ts'
-import { createEncryption } from '../../src/db/encryption/encryption.ts'
-import { useEncryption } from '../../src/db/encryption/encrypted-values.ts'
 import { listStale, writeDocuments } from './documents.ts'
 import { DocumentError } from './sections.ts'
 
 const root = pathToFileURL(`${process.cwd()}/`)
-// The pages show statements, and never their values.
-useEncryption(createEncryption({ first: undefined, keys: [] }))
 const settings = { shape: configShape, defaults: readConfig({}) }
 
 async function main(): Promise<void> {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
-import { readNeededKeys } from '../../src/db/encryption/seals.ts'
+import { readNeededKeys } from '../../src/encryption/seals.ts'
 import { makeApiKey } from '../../src/db/tenants/api-keys.ts'
 import { writePrivately } from '../../src/start/stack-settings.ts'
 import { withStore } from '../embedded-postgres/with-store.ts'
@@ -50,9 +50,7 @@ const makeAdminApiKey = () => `adm_${randomBytes(20).toString('hex')}`
 const makeEncryptionKey = () => `local:${randomBytes(32).toString('base64')}`
 
 async function requireNoSealedValue(url: string, folder: string): Promise<void> {
-  const needed = await withStore(url, ({ sql }) =>
-    readNeededKeys(sql, { first: undefined, keys: [] }),
-  )
+  const needed = await withStore(url, ({ sql }) => readNeededKeys(sql, []))
   if (needed.length === 0) return
   const names = needed.map(({ name }) => name).join(', ')
   throw new StartError(

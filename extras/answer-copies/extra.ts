@@ -1,11 +1,10 @@
 // Joins the copies of answers with the service.
 import type { AnswerCopies } from '../../src/answers/answers.ts'
 import type { Parts, Settings } from './open-answers.ts'
-import { requireEncryption, settings } from './settings.ts'
+import { settings } from './settings.ts'
 
 export const copiesOfAnswers: AnswerCopies = {
   settings,
-  check: requireEncryption,
   async open(given: object, parts: Parts) {
     const { openAnswers } = await import('./open-answers.ts')
     return await openAnswers(given as Settings, parts)

@@ -1,8 +1,7 @@
 // Encrypts a key and its answer for Redis, and accepts only what this service encrypted for the same
 // tenant, idempotency key and epoch. An intruder in Redis can remove copies, but cannot forge them.
 import { createHash } from 'node:crypto'
-import { ENCRYPTED } from '../../src/db/encryption/encryption.ts'
-import { columnOf } from '../../src/db/encryption/encrypted-values.ts'
+import { columnOf, ENCRYPTED } from '../../src/encryption/encryption.ts'
 import type { IdempotencyKey, KeyName } from '../../src/db/idempotency/idempotency-keys.ts'
 
 /** A whole answer in Redis. It has no row: its id is its epoch and its idempotency key. */

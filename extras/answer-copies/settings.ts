@@ -1,6 +1,5 @@
-// The settings for copies of answers in front of the database, and what they need of the others.
+// The settings for copies of answers in front of the database.
 import { z } from 'zod'
-import type { EncryptionKeys } from '../../src/config-formats.ts'
 
 /** `redis://` or `rediss://` (TLS), with a user, a password and the number of a database. */
 const redisUrl = z.string().refine(isRedisUrl, {
@@ -29,19 +28,4 @@ export const settings = {
   ANSWER_CACHE_SECONDS: z.coerce.number().min(0).max(3_600).default(0),
   REDIS_URL: redisUrl.optional(),
   REDIS_KEY_PREFIX: z.string().max(100).default('atomic-payments:'),
-}
-
-interface RedisSettings {
-  readonly REDIS_URL?: string | undefined
-  readonly ENCRYPTION_KEYS?: EncryptionKeys | undefined
-}
-
-/** An answer in Redis is accepted because only this service can have encrypted it. */
-export function requireEncryption(
-  { REDIS_URL: url, ENCRYPTION_KEYS: keys }: RedisSettings,
-  context: z.RefinementCtx,
-): void {
-  if (url === undefined || keys === undefined || keys.first !== undefined) return
-  const message = 'needs ENCRYPTION_KEYS without plain: answers are encrypted in Redis'
-  context.addIssue({ code: 'custom', path: ['REDIS_URL'], message })
 }

@@ -46,8 +46,6 @@ interface AnswersParts {
 export interface AnswerCopies {
   /** The schemas of its settings, by the names of the variables. */
   readonly settings: z.ZodRawShape
-  /** Refuses what does not fit to the other settings. */
-  check(settings: Settings, context: z.RefinementCtx): void
   /** Its packages are loaded only when they are used. */
   open(settings: Settings, parts: AnswersParts): Promise<Answers>
 }

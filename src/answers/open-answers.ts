@@ -1,5 +1,4 @@
 // Opens the copies of answers of an extra, if there is one.
-import type { z } from 'zod'
 import { extras } from '../extras.ts'
 import { noAnswers, type AnswerCopies, type Answers } from './answers.ts'
 
@@ -7,10 +6,6 @@ const [copies] = extras.answerCopies
 
 /** The settings of the extra. The core knows none of them by name. */
 export const answerSettings: object = { ...copies?.settings }
-
-export function checkAnswers(settings: object, context: z.RefinementCtx): void {
-  copies?.check({ ...settings }, context)
-}
 
 export async function openAnswers(
   settings: object,

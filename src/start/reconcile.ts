@@ -10,7 +10,7 @@ import { createLog } from '../log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { carryOutRun, windowOf } from '../reconciliation/carry-out-run.ts'
 import { stages, type ComparisonWatcher, type Counts } from '../reconciliation/comparison.ts'
-import { requireStoredKeys } from '../db/encryption/seals.ts'
+import { requireStoredKeys } from '../encryption/seals.ts'
 import { wireEngine, wireWorkerBase } from '../wiring.ts'
 import { readConfigBesideStack } from './stack-settings.ts'
 

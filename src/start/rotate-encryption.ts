@@ -4,30 +4,23 @@ import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { readConfig } from '../config.ts'
 import { openStore, type Sql } from '../db/connection/client.ts'
+import { keyNameOf } from '../encryption/encryption.ts'
 import {
-  countKeys,
   encryptAgain,
   readOlderValues,
   replaceIfUnchanged,
   storedColumns,
-  type OlderValue,
   type RotationCursor,
   type StoredColumn,
-} from '../db/encryption/rotation.ts'
-import {
-  forgetOtherSeals,
-  readNeededKeys,
-  refuseUnopened,
-  sealKey,
-} from '../db/encryption/seals.ts'
+} from '../encryption/rotation.ts'
+import { forgetOtherSeals, readNeededKeys, refuseUnopened, sealKey } from '../encryption/seals.ts'
 import { requireDatabaseUrl, wireEncryption } from '../wiring.ts'
 
 const HELP = `Usage: npm run rotate-encryption -- [--check]
 
-Encrypts again, with the first key of ENCRYPTION_KEYS, everything that is stored
-in plain text or encrypted with another key: secrets of webhook endpoints, client
-secrets of payments and of their events, and stored responses. With "plain" as
-the first key it decrypts everything. Then it counts what is left, by key: a key
+Encrypts again, with the first key of ENCRYPTION_KEYS, everything that another key
+has encrypted: secrets of webhook endpoints, client secrets of payments and of
+their events, and stored responses. Then it counts what is left, by key: a key
 that is not listed may be removed.
 
 The service may run meanwhile. The command can be interrupted and run again. It
@@ -63,22 +56,21 @@ async function main(args: readonly string[]): Promise<number> {
     return 0
   }
   const config = readConfig()
-  wireEncryption(config)
+  const keys = wireEncryption(config)
+  const [{ name: first }] = keys
   const store = openStore({
     url: requireDatabaseUrl(config),
     applicationName: 'atomic-payments rotate-encryption',
     poolSize: 1,
     timeoutMs: config.STORE_TIMEOUT_MS,
   })
-  const keys = config.ENCRYPTION_KEYS ?? { first: undefined, keys: [] }
-  const first = keys.first?.name
   try {
     const signal = untilInterrupted()
     const needed = await readNeededKeys(store.sql, keys)
     // Values of a missing key are counted. Those of another key of the same name cannot be told apart.
     refuseUnopened(needed.filter(({ state }) => state === 'differs'))
     if (check) return await report(store.sql, first, signal)
-    if (keys.first !== undefined) await sealKey(store.sql, keys.first)
+    await sealKey(store.sql, keys)
     await rotate(store.sql, signal)
     const exitCode = await report(store.sql, first, signal)
     if (exitCode !== SOMETHING_LEFT) await forgetOtherSeals(store.sql, first)
@@ -92,49 +84,45 @@ async function main(args: readonly string[]): Promise<number> {
 async function rotate(sql: Sql, signal: AbortSignal): Promise<void> {
   for (const column of storedColumns) {
     let changed = 0
-    const change = async (older: readonly OlderValue[]) => {
-      const again = encryptAgain(column, older)
-      if (again.length > 0) changed += await replaceIfUnchanged(sql, column, again)
+    for await (const older of walk(sql, column, 'encrypting', signal)) {
+      changed += await replaceIfUnchanged(sql, column, encryptAgain(column, older))
     }
-    await walk(sql, column, { doing: 'encrypting', each: change, signal })
     process.stdout.write(`${column.name}: changed ${changed}.\n`)
   }
 }
 
 /** Prints the keys that stored values still need. */
-async function report(sql: Sql, first: string | undefined, signal: AbortSignal): Promise<number> {
-  const counts = new Map<string | undefined, number>()
+async function report(sql: Sql, first: string, signal: AbortSignal): Promise<number> {
+  const counts = new Map<string, number>()
   for (const column of storedColumns) {
-    const each = (older: readonly OlderValue[]) => Promise.resolve(countKeys(counts, older))
-    await walk(sql, column, { doing: 'counting', each, signal })
+    for await (const older of walk(sql, column, 'counting', signal)) {
+      for (const name of older.map(({ stored }) => keyNameOf(stored))) {
+        counts.set(name, (counts.get(name) ?? 0) + 1)
+      }
+    }
   }
-  const aim = first === undefined ? 'stored in plain text' : `encrypted with the key ${first}`
   if (counts.size === 0) {
-    process.stdout.write(`Everything is ${aim}. No other key is needed.\n`)
+    process.stdout.write(`Everything is encrypted with the key ${first}. No other key is needed.\n`)
     return 0
   }
-  const left = [...counts].map(([name, count]) =>
-    name === undefined ? `  in plain text: ${count}\n` : `  with the key ${name}: ${count}\n`,
-  )
-  process.stdout.write(`Not everything is ${aim}:\n${left.join('')}`)
+  const left = [...counts].map(([name, count]) => `  with the key ${name}: ${count}\n`)
+  process.stdout.write(`Not everything is encrypted with the key ${first}:\n${left.join('')}`)
   return SOMETHING_LEFT
 }
 
-interface Walk {
-  readonly doing: string
-  readonly each: (older: readonly OlderValue[]) => Promise<void>
-  readonly signal: AbortSignal
-}
-
-/** Visits each row of the table once. @throws the reason of the signal, between two batches. */
-async function walk(sql: Sql, column: StoredColumn, { doing, each, signal }: Walk): Promise<void> {
+/**
+ * Visits each row of the table once, and returns the values of older keys.
+ *
+ * @throws the reason of the signal, between two batches.
+ */
+async function* walk(sql: Sql, column: StoredColumn, doing: string, signal: AbortSignal) {
   const progress = showProgress(`${doing} ${column.name}`)
   try {
     let after: RotationCursor | undefined
     do {
       signal.throwIfAborted()
       const batch = await readOlderValues(sql, column, { limit: BATCH_ROWS, after })
-      await each(batch.older)
+      yield batch.older
       progress.add(batch.lookedAt)
       after = batch.next
     } while (after !== undefined)

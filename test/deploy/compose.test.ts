@@ -174,7 +174,7 @@ describe('the parts fit', () => {
   test('the API, the workers and the rotation have the same encryption keys', () => {
     const keysOf = (name: string) => compose.services[name]?.environment?.['ENCRYPTION_KEYS']
 
-    expect(ofDevelopment('api').ENCRYPTION_KEYS?.first?.name).toBe('development')
+    expect(ofDevelopment('api').ENCRYPTION_KEYS?.[0].name).toBe('development')
     const others = ['worker', 'webhook-worker', 'rotate-encryption']
     expect(others.map(keysOf)).toEqual(others.map(() => keysOf('api')))
   })

@@ -29,8 +29,7 @@ const VERSIONS = 1
 const versions = await findEarlierVersions(VERSIONS)
 
 const SETTINGS = {
-  // The earlier version cannot decrypt.
-  ENCRYPTION_KEYS: `plain,${ENCRYPTION_KEYS}`,
+  ENCRYPTION_KEYS,
   PROVIDER_TIMEOUT_MS: '5000',
   LEASE_MS: '10000',
   CALL_ATTEMPTS: '1',

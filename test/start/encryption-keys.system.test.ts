@@ -1,11 +1,11 @@
 // Tests that a process whose keys do not open what the database has stored refuses to start, and that
-// `npm start` makes no new key then. test/db/encryption/seals.test.ts tests which keys are refused.
+// `npm start` makes no new key then. test/encryption/seals.test.ts tests which keys are refused.
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { encryptionKeys } from '../../src/config-formats.ts'
-import { requireStoredKeys } from '../../src/db/encryption/seals.ts'
+import { requireStoredKeys } from '../../src/encryption/seals.ts'
 import type { Check } from '../../src/domain/deployment/database-checks.ts'
 import { post } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

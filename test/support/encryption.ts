@@ -1,7 +1,6 @@
 // The encryption keys of the tests: each test file decrypts what the processes that it starts have
 // encrypted. Jest runs this before each file.
-import { createEncryption } from '../../src/db/encryption/encryption.ts'
-import { useEncryption } from '../../src/db/encryption/encrypted-values.ts'
+import { createEncryption, useEncryption } from '../../src/encryption/encryption.ts'
 import { encryptionKeys } from '../../src/config-formats.ts'
 
 /** The setting of a key whose bytes all have this value. */

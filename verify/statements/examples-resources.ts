@@ -1,8 +1,8 @@
 // Examples of the statements on payments, refunds, disputes, events and the ledger, and on tenants, their
 // API keys, customers and webhooks.
 import { createSecretKey } from 'node:crypto'
-import * as rotation from '../../src/db/encryption/rotation.ts'
-import * as seals from '../../src/db/encryption/seals.ts'
+import * as rotation from '../../src/encryption/rotation.ts'
+import * as seals from '../../src/encryption/seals.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import * as providerEvents from '../../src/db/events/provider-events.ts'
 import {
@@ -173,12 +173,11 @@ const disputeExamples: readonly Example[] = [
 
 const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }
 
-const noKeys = { first: undefined, keys: [] }
 const oldKey = { name: 'old', key: createSecretKey(Buffer.alloc(32)) }
 
 const encryptionExamples: readonly Example[] = [
-  example(seals.readNeededKeys, [noKeys]),
-  example(seals.sealKey, [oldKey]),
+  example(seals.readNeededKeys, [[]]),
+  example(seals.sealKey, [[oldKey]]),
   example(seals.forgetOtherSeals, ['new']),
   ...rotationExamples(),
 ]

@@ -9,7 +9,7 @@ import type {
 } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'
-import { responseBody } from '../encryption/encrypted-values.ts'
+import { responseBody } from '../../encryption/encryption.ts'
 import {
   addOperationJobs,
   queuedColumns,

@@ -8,7 +8,7 @@ import type {
 } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { responseBody } from '../encryption/encrypted-values.ts'
+import { responseBody } from '../../encryption/encryption.ts'
 import {
   findReservedKey,
   keyColumns,

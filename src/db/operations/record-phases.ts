@@ -7,7 +7,7 @@ import type { Counts } from '../../domain/tenants/tenant-counts.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { inTenant, lastly, together } from '../connection/transaction.ts'
-import { responseBody } from '../encryption/encrypted-values.ts'
+import { responseBody } from '../../encryption/encryption.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import {
   findPaymentEvents,

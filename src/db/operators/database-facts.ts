@@ -14,7 +14,7 @@ import { isDistributed } from '../migrations/distribution.ts'
 import { TENANT_POLICY } from '../connection/row-security.ts'
 import { ConfigError } from '../../config-error.ts'
 import type { Config } from '../../config.ts'
-import { requireStoredKeys } from '../encryption/seals.ts'
+import { requireStoredKeys } from '../../encryption/seals.ts'
 import { refuseDevelopmentDatabase } from '../migrations/applied-migrations.ts'
 
 /** Reads settings, roles and protection as a session of the service sees them. */

@@ -18,7 +18,7 @@ import {
 import type { Sql, Transaction } from '../connection/client.ts'
 import { objectOf, rowsOf, valuesOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
-import { clientSecret } from '../encryption/encrypted-values.ts'
+import { clientSecret } from '../../encryption/encryption.ts'
 import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
 import {
   byIntent,

@@ -6,7 +6,7 @@ import type { EndpointStatus, CircuitState } from '../../domain/webhooks/webhook
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'
-import { endpointSecret } from '../encryption/encrypted-values.ts'
+import { endpointSecret } from '../../encryption/encryption.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
 import { judgeEndpoint, type JudgedAttempt } from './webhook-endpoints.ts'

@@ -14,7 +14,7 @@ import {
   LONGEST_PAUSE_SECONDS,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { endpointSecret } from '../encryption/encrypted-values.ts'
+import { endpointSecret } from '../../encryption/encryption.ts'
 import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'

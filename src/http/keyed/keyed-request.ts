@@ -108,7 +108,7 @@ export function refuseForbiddenText(body: Record<string, unknown>, settings: Set
 }
 
 function isSecretIn({ ENCRYPTION_KEYS }: Settings): (text: string) => boolean {
-  const keys = (ENCRYPTION_KEYS?.keys ?? []).map(({ key }) => key)
+  const keys = (ENCRYPTION_KEYS ?? []).map(({ key }) => key)
   return (text) => containsSecret(text, keys)
 }
 

@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import { findLongerRetention, type LongerRetention } from '../../db/retention/stored-retention.ts'
 import { openStore, type Store } from '../../db/connection/client.ts'
 import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
-import { describeUnopened, readNeededKeys, type NeededKey } from '../../db/encryption/seals.ts'
+import { describeUnopened, readNeededKeys, type NeededKey } from '../../encryption/seals.ts'
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../db/migrations/applied-migrations.ts'
 import {
   readDatabaseFacts,

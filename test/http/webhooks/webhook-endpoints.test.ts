@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
-import { endpointSecret } from '../../../src/db/encryption/encrypted-values.ts'
+import { endpointSecret } from '../../../src/encryption/encryption.ts'
 import { WEBHOOKS_DEAD_LETTERS, WEBHOOKS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import { RETRY_DELAYS_SECONDS } from '../../../src/domain/webhooks/webhook-delivery.ts'
 import { ENDPOINTS_MAX } from '../../../src/domain/webhooks/webhook-endpoint.ts'

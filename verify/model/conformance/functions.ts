@@ -16,8 +16,8 @@ import { reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import * as leases from '../../../src/db/operations/leases.ts'
-import { createEncryption } from '../../../src/db/encryption/encryption.ts'
-import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
+import { useEncryption } from '../../../src/encryption/encryption.ts'
+import { noEncryption } from '../programs/product.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
 import * as payments from '../../../src/db/payments/payments.ts'
@@ -61,8 +61,7 @@ export interface DrawnProgram {
   readonly run: (environment: Pick<Environment, 'sql'>) => Promise<void>
 }
 
-// Plain, so that the same seed draws the same parameters.
-useEncryption(createEncryption({ first: undefined, keys: [] }))
+useEncryption(noEncryption)
 
 const SEED_MAX = 2 ** 31
 const CALLS_MAX = 4

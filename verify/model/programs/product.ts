@@ -1,6 +1,7 @@
 // Loads the product's own modules, from this repository or from a mutated copy.
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
+import type { Encryption } from '../../../src/encryption/encryption.ts'
 import { readSchema, type Schema } from '../store/schema.ts'
 
 export interface Product {
@@ -23,8 +24,7 @@ export interface Product {
   readonly noAnswers: typeof import('../../../src/answers/answers.ts').noAnswers
   readonly problemAnswer: typeof import('../../../src/http/responses/answer.ts').problemAnswer
   readonly showPaymentId: typeof import('../../../src/domain/payments/payment.ts').showPaymentId
-  readonly useEncryption: typeof import('../../../src/db/encryption/encrypted-values.ts').useEncryption
-  readonly createEncryption: typeof import('../../../src/db/encryption/encryption.ts').createEncryption
+  readonly useEncryption: typeof import('../../../src/encryption/encryption.ts').useEncryption
   readonly operationMoves: typeof import('../../../src/domain/operations/operation.ts').operationMoves
   readonly postingsOfCapture: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfCapture
   readonly postingsOfRefund: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfRefund
@@ -45,8 +45,7 @@ const SCHEMA_MODULES = [
 
 const PROGRAM_MODULES = [
   'src/answers/answers.ts',
-  'src/db/encryption/encrypted-values.ts',
-  'src/db/encryption/encryption.ts',
+  'src/encryption/encryption.ts',
   'src/db/idempotency/intents.ts',
   'src/db/operations/leases.ts',
   'src/db/operations/record-phases.ts',
@@ -74,6 +73,13 @@ const RULE_MODULES = [
   'src/domain/ledger/ledger.ts',
 ]
 
+/** Leaves values plain, so that the same run gives the same rows. */
+export const noEncryption: Encryption = {
+  prefix: '',
+  encrypt: (_place, text) => text,
+  decrypt: (_place, stored) => stored,
+}
+
 /**
  * @param root the folder that contains the sources.
  * @param rules the folder that contains the modules of the rules.
@@ -86,7 +92,6 @@ export async function loadProduct(root: string, rules = root): Promise<Product> 
   const ruleModules = await Promise.all(RULE_MODULES.map((file) => load(rules, file)))
   const schema = readSchema(schemaModules)
   const product = Object.assign({}, ...programModules, ...ruleModules, { schema }) as Product
-  // Plain, so that the same run gives the same rows.
-  product.useEncryption(product.createEncryption({ first: undefined, keys: [] }))
+  product.useEncryption(noEncryption)
   return product
 }

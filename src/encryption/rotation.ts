@@ -1,16 +1,17 @@
-// Encrypts stored values again, with the first key of ENCRYPTION_KEYS: plain values of an earlier
-// version, and values of older keys. It walks the tables by their primary keys, in batches.
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { NO_TENANT } from '../connection/rows.ts'
-import { asService, inTenants, together } from '../connection/transaction.ts'
-import { ENCRYPTED, EncryptionError, keyNameOf } from './encryption.ts'
+// Encrypts stored values of older keys again, with the first key of ENCRYPTION_KEYS. It walks the tables
+// by their primary keys, in batches.
+import type { Sql, Transaction } from '../db/connection/client.ts'
+import { NO_TENANT } from '../db/connection/rows.ts'
+import { asService, inTenants, together } from '../db/connection/transaction.ts'
 import {
   clientSecret,
+  ENCRYPTED,
   endpointSecret,
+  EncryptionError,
   responseBody,
   usedEncryption,
   type EncryptedColumn,
-} from './encrypted-values.ts'
+} from './encryption.ts'
 
 /** Where values of an encrypted column are stored: the column itself, or one with copies of it. */
 export interface StoredColumn {
@@ -40,26 +41,11 @@ export const storedColumns: readonly StoredColumn[] = [
   columnOf(responseBody),
 ]
 
-/** The table and the column of stored values, for a statement. */
-function placeIn(sql: Sql | Transaction, { name }: StoredColumn) {
+/** The table, the column and the stored value of a row, for a statement. */
+function placeIn(sql: Sql | Transaction, { name, member }: StoredColumn) {
   const [table = '', column = ''] = name.split('.')
-  return { table: sql(table), column: sql(column) }
-}
-
-/**
- * Answers that the service gives in place of an operation's own: timed out, overtaken and dropped.
- * Each is the text of a problem, the same for every tenant, and is stored as it is.
- */
-const FIXED_STATUSES = [408, 409, 410]
-
-/** The stored value of a row; null if it has none, or one that is never encrypted. */
-function valueIn(sql: Sql | Transaction, stored: StoredColumn): Fragment {
-  const { column } = placeIn(sql, stored)
-  if (stored.member !== undefined) return sql`${column} ->> ${stored.member}::text`
-  if (stored.values !== responseBody) return sql`${column}`
-  return sql`
-    case when starts_with(${column}, ${ENCRYPTED}) or response_status <> all(${FIXED_STATUSES}::smallint[])
-      then ${column} end`
+  const value = member === undefined ? sql`${sql(column)}` : sql`${sql(column)} ->> ${member}::text`
+  return { table: sql(table), column: sql(column), value }
 }
 
 export interface RotationCursor {
@@ -69,7 +55,7 @@ export interface RotationCursor {
 
 const FIRST: RotationCursor = { tenantId: NO_TENANT, id: NO_TENANT }
 
-/** A value that the first key has not encrypted. */
+/** A value that another key than the first one has encrypted. */
 export interface OlderValue extends RotationCursor {
   readonly boundTo: string
   readonly stored: string
@@ -89,61 +75,27 @@ export async function readOlderValues(
   column: StoredColumn,
   { limit, after = FIRST }: { limit: number; after?: RotationCursor | undefined },
 ): Promise<OlderValues> {
-  const { prefix } = usedEncryption()
-  const isOlder = sql`starts_with(stored, ${prefix ?? ENCRYPTED}) = ${prefix === undefined}`
+  const { table, value } = placeIn(sql, column)
   const rows = await asService(sql)<
     (OlderValue | ({ stored: null } & Omit<OlderValue, 'stored'>))[]
   >`
     with looked_at as materialized (
-      select tenant_id, id, ${sql(column.boundTo)} as bound_to, ${valueIn(sql, column)} as stored
-      from ${placeIn(sql, column).table}
+      select tenant_id, id, ${sql(column.boundTo)} as bound_to, ${value} as stored
+      from ${table}
       where (tenant_id, id) > (${after.tenantId}::uuid, ${after.id}::uuid)
       order by tenant_id, id
       limit ${limit}
     )
     select
-      tenant_id as "tenantId", id, bound_to as "boundTo", case when ${isOlder} then stored end as stored
+      tenant_id as "tenantId", id, bound_to as "boundTo",
+      case when starts_with(stored, ${ENCRYPTED}) and not starts_with(stored, ${usedEncryption().prefix})
+        then stored end as stored
     from looked_at
     order by tenant_id, id
   `
   const older = rows.filter((row): row is OlderValue => row.stored !== null)
   return { older, lookedAt: rows.length, next: rows.length < limit ? undefined : rows.at(-1) }
 }
-
-/**
- * Replaces values, each only if it is still the one that was read: a value that a process has
- * changed in the meantime stays. Returns how many were replaced.
- */
-export async function replaceIfUnchanged(
-  sql: Sql,
-  column: StoredColumn,
-  values: readonly ChangedValue[],
-): Promise<number> {
-  const counts = await inTenants(sql, values, (tx) =>
-    together(values.map((value) => replaceValue(tx, column, value))),
-  )
-  return counts.reduce((sum, count) => sum + count, 0)
-}
-
-async function replaceValue(
-  tx: Transaction,
-  stored: StoredColumn,
-  { tenantId, id, stored: before, changed }: ChangedValue,
-): Promise<number> {
-  const { table, column } = placeIn(tx, stored)
-  const { member } = stored
-  const value =
-    member === undefined
-      ? tx`${changed}`
-      : tx`jsonb_set(${column}, ${[member]}::text[], ${JSON.stringify(changed)}::jsonb)`
-  const { count } = await tx`
-    update ${table} set ${column} = ${value}
-    where tenant_id = ${tenantId} and id = ${id} and ${valueIn(tx, stored)} = ${before}
-  `
-  return count
-}
-
-type ChangedValue = OlderValue & { readonly changed: string }
 
 /** Encrypts values again. Leaves out those that cannot be decrypted. */
 export function encryptAgain(
@@ -161,13 +113,38 @@ export function encryptAgain(
   })
 }
 
-/** Adds the values to the counts by the name of their key; undefined stands for plain values. */
-export function countKeys(
-  counts: Map<string | undefined, number>,
-  older: readonly OlderValue[],
-): void {
-  for (const { stored } of older) {
-    const name = keyNameOf(stored)
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
+type ChangedValue = OlderValue & { readonly changed: string }
+
+/**
+ * Replaces values, each only if it is still the one that was read: a value that a process has
+ * changed in the meantime stays. Returns how many were replaced.
+ */
+export async function replaceIfUnchanged(
+  sql: Sql,
+  column: StoredColumn,
+  values: readonly ChangedValue[],
+): Promise<number> {
+  if (values.length === 0) return 0
+  const counts = await inTenants(sql, values, (tx) =>
+    together(values.map((value) => replaceValue(tx, column, value))),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function replaceValue(
+  tx: Transaction,
+  stored: StoredColumn,
+  { tenantId, id, stored: before, changed }: ChangedValue,
+): Promise<number> {
+  const { table, column, value } = placeIn(tx, stored)
+  const { member } = stored
+  const replaced =
+    member === undefined
+      ? tx`${changed}`
+      : tx`jsonb_set(${column}, ${[member]}::text[], ${JSON.stringify(changed)}::jsonb)`
+  const { count } = await tx`
+    update ${table} set ${column} = ${replaced}
+    where tenant_id = ${tenantId} and id = ${id} and ${value} = ${before}
+  `
+  return count
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
-import { clientSecret, responseBody } from '../../../src/db/encryption/encrypted-values.ts'
-import { findIdle } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { findPayment } from '../../../src/db/payments/payments.ts'
-import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../../support/encryption.ts'
-import { store } from '../../support/own-store.ts'
+import { clientSecret, responseBody } from '../../src/encryption/encryption.ts'
+import { findIdle } from '../../src/db/idempotency/idempotency-keys.ts'
+import { findPayment } from '../../src/db/payments/payments.ts'
+import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../support/encryption.ts'
+import { store } from '../support/own-store.ts'
 
 const OTHER = encryptionKeyOf('other', 1)
 const NOT_THERE = 'ENCRYPTION_KEYS has no key with the name other'

@@ -1,8 +1,8 @@
 // Checks that the keys of a process open what the database has stored. The first process that encrypts
 // with a key seals a known text with it before.
-import { ConfigError } from '../../config-error.ts'
-import type { EncryptionKeys } from '../../config-formats.ts'
-import type { Sql } from '../connection/client.ts'
+import { ConfigError } from '../config-error.ts'
+import type { EncryptionKey, EncryptionKeys } from '../config-formats.ts'
+import type { Sql } from '../db/connection/client.ts'
 import { createEncryption, EncryptionError } from './encryption.ts'
 
 const SEALED_TEXT = 'atomic-payments'
@@ -22,7 +22,7 @@ export interface NeededKey {
  */
 export async function requireStoredKeys(sql: Sql, keys: EncryptionKeys): Promise<void> {
   refuseUnopened(await readNeededKeys(sql, keys))
-  if (keys.first !== undefined) await sealKey(sql, keys.first)
+  await sealKey(sql, keys)
   // Another process may have begun with another key at the same moment.
   refuseUnopened(await readNeededKeys(sql, keys))
 }
@@ -53,16 +53,18 @@ export function describeUnopened(needed: readonly NeededKey[]): string[] {
  * Reads which keys the database needs. A seal is null when an operator has given up the values of its
  * key.
  */
-export async function readNeededKeys(sql: Sql, { keys }: EncryptionKeys): Promise<NeededKey[]> {
-  const { decrypt } = createEncryption({ first: undefined, keys })
-  const known = new Set(keys.map(({ name }) => name))
+export async function readNeededKeys(
+  sql: Sql,
+  keys: readonly EncryptionKey[],
+): Promise<NeededKey[]> {
   const seals = await sql<{ name: string; sealed: string }[]>`
     select name, sealed from encryption_seals where sealed is not null order by name
   `
   return seals.map(({ name, sealed }): NeededKey => {
-    if (!known.has(name)) return { name, state: 'missing' }
+    const key = keys.find((own) => own.name === name)
+    if (key === undefined) return { name, state: 'missing' }
     try {
-      decrypt(placeOf(name), sealed)
+      createEncryption([key]).decrypt(placeOf(name), sealed)
       return { name, state: 'opens' }
     } catch (error) {
       if (!(error instanceof EncryptionError)) throw error
@@ -71,17 +73,17 @@ export async function readNeededKeys(sql: Sql, { keys }: EncryptionKeys): Promis
   })
 }
 
-/** Seals the text with the key, unless the text is sealed already. */
-export async function sealKey(sql: Sql, key: NonNullable<EncryptionKeys['first']>): Promise<void> {
-  const { encrypt } = createEncryption({ first: key, keys: [key] })
+/** Seals the text with the first key, unless the text is sealed already. */
+export async function sealKey(sql: Sql, keys: EncryptionKeys): Promise<void> {
+  const [{ name }] = keys
+  const sealed = createEncryption(keys).encrypt(placeOf(name), SEALED_TEXT)
   await sql`
-    insert into encryption_seals (name, sealed)
-    values (${key.name}, ${encrypt(placeOf(key.name), SEALED_TEXT)})
+    insert into encryption_seals (name, sealed) values (${name}, ${sealed})
     on conflict do nothing
   `
 }
 
-/** Forgets all keys but one, or all: no stored value needs them. Only the owner of the database may. */
-export async function forgetOtherSeals(sql: Sql, name: string | undefined): Promise<void> {
-  await sql`delete from encryption_seals where name is distinct from ${name ?? null}`
+/** Forgets all keys but one: no stored value needs them. Only the owner of the database may. */
+export async function forgetOtherSeals(sql: Sql, name: string): Promise<void> {
+  await sql`delete from encryption_seals where name <> ${name}`
 }

@@ -1,5 +1,7 @@
-// Encrypts and decrypts single values for the database. Each process makes data keys at random and
-// wraps them with the first key of ENCRYPTION_KEYS (envelope encryption), both with AES-256-GCM:
+// Encrypts what this process writes to the database and decrypts what it reads: stored responses,
+// client secrets of payments, and secrets of webhook endpoints. And the answers that it keeps in Redis.
+// Each process makes data keys at random and wraps them with the first key of ENCRYPTION_KEYS (envelope
+// encryption), both with AES-256-GCM:
 //
 //   enc.v1.<name of the key>.<wrapped data key>.<nonce, ciphertext and tag>
 //
@@ -7,25 +9,28 @@
 // row, column or tenant does not decrypt.
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import type { EncryptionKeys } from '../../config-formats.ts'
+import type { EncryptionKeys } from '../config-formats.ts'
+
+interface Row {
+  readonly tenantId: string
+  readonly id: string
+}
 
 /** The row and the column that a value belongs to. */
-interface Place {
-  readonly tenantId: string
+interface Place extends Row {
   readonly column: string
-  readonly id: string
 }
 
 export interface Encryption {
   readonly encrypt: (place: Place, text: string) => string
   /**
-   * A value from before the encryption is returned as it is.
+   * A fixed text, which is stored plainly, is returned as it is.
    *
    * @throws EncryptionError when the key is missing, or when the value is not the one of this place.
    */
   readonly decrypt: (place: Place, stored: string) => string
-  /** What every value begins with that needs no rotation; undefined when new values are plain. */
-  readonly prefix: string | undefined
+  /** What every value begins with that needs no rotation. */
+  readonly prefix: string
 }
 
 /** A stored value cannot be decrypted. The message contains neither the value nor a key. */
@@ -60,21 +65,21 @@ interface DataKey {
 
 /** @param now in milliseconds, of any clock that only goes forward. */
 export function createEncryption(
-  { first, keys }: EncryptionKeys,
+  keys: EncryptionKeys,
   now: () => number = () => performance.now(),
 ): Encryption {
   const keyOf = new Map(keys.map(({ name, key }) => [name, key]))
-  const prefix = first === undefined ? undefined : prefixOf(first.name)
+  const [first] = keys
+  const prefix = prefixOf(first.name)
   const unwrapped = new Map<string, KeyObject>()
   let current: DataKey | undefined
 
-  const dataKey = ({ name, key: wrapping }: NonNullable<typeof first>): DataKey => {
+  const dataKey = (): DataKey => {
     if (current === undefined || current.valuesLeft === 0 || current.endsAt <= now()) {
       const bytes = randomBytes(KEY_BYTES)
-      const head = prefixOf(name)
       current = {
         key: createSecretKey(bytes),
-        head: `${head}${seal(wrapping, head, bytes)}.`,
+        head: `${prefix}${seal(first.key, prefix, bytes)}.`,
         endsAt: now() + DATA_KEY_MS,
         valuesLeft: VALUES_PER_DATA_KEY,
       }
@@ -99,8 +104,7 @@ export function createEncryption(
   return {
     prefix,
     encrypt(place, text) {
-      if (first === undefined) return text
-      const { key, head } = dataKey(first)
+      const { key, head } = dataKey()
       return head + seal(key, contextOf(place), Buffer.from(text))
     },
     decrypt(place, stored) {
@@ -121,10 +125,9 @@ export function createEncryption(
 
 const prefixOf = (name: string): string => `${ENCRYPTED}${name}.`
 
-/** The name of the key that a value needs; undefined for a plain value. */
-export function keyNameOf(stored: string): string | undefined {
-  return stored.startsWith(ENCRYPTED) ? stored.slice(ENCRYPTED.length).split('.')[0] : undefined
-}
+/** The name of the key that an encrypted value needs. */
+export const keyNameOf = (stored: string): string =>
+  stored.slice(ENCRYPTED.length).split('.', 1).join('')
 
 /** Ids contain no line break, so that two places never have the same text. */
 const contextOf = ({ tenantId, column, id }: Place): string => `${tenantId}\n${column}\n${id}`
@@ -148,3 +151,48 @@ function open(key: KeyObject, context: string, text: string): Buffer {
   decipher.final()
   return opened
 }
+
+/**
+ * The keys belong to the process, as its environment does: they are set once, when it starts.
+ * Passing them with each statement would add a parameter to most functions of src/db.
+ */
+let encryption: Encryption | undefined
+
+/** Must be called before the first value is read or written. */
+export function useEncryption(chosen: Encryption): void {
+  encryption = chosen
+}
+
+/** @throws Error when the process has not chosen its keys, so that nothing is written plainly. */
+export function usedEncryption(): Encryption {
+  if (encryption === undefined) throw new Error('useEncryption was not called')
+  return encryption
+}
+
+/** Encrypts a value of a column, and decrypts it. */
+export interface EncryptedColumn {
+  /** Is authenticated with each value. */
+  readonly name: string
+  encrypt<Text extends string | null>(row: Row, text: Text): string | Text
+  decrypt<Text extends string | null>(row: Row, stored: Text): string | Text
+}
+
+export function columnOf(column: string): EncryptedColumn {
+  return {
+    name: column,
+    encrypt({ tenantId, id }, text) {
+      return text === null ? text : usedEncryption().encrypt({ tenantId, column, id }, text)
+    },
+    decrypt({ tenantId, id }, stored) {
+      return stored === null ? stored : usedEncryption().decrypt({ tenantId, column, id }, stored)
+    },
+  }
+}
+
+export const responseBody = columnOf('idempotency_keys.response_body')
+
+/** Also of the payment's events, which have a copy of its row. */
+export const clientSecret = columnOf('payments.client_secret')
+
+/** Also of the previous secrets: the statement that rotates a secret moves them there as they are. */
+export const endpointSecret = columnOf('webhook_endpoints.secret')

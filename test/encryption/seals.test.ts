@@ -2,17 +2,17 @@
 // test/start/encryption-keys.system.test.ts shows that each process ends when they do not.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { readConfig } from '../../../src/config.ts'
-import { encryptionKeys } from '../../../src/config-formats.ts'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { requireStoredKeys } from '../../../src/db/encryption/seals.ts'
-import { checkDatabase } from '../../../src/start/doctor/database.ts'
-import { post, type ApiResponse } from '../../support/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../../support/encryption.ts'
-import { startLimitedApiOn, type LimitedApi } from '../../support/limited-api.ts'
-import type { Tenant } from '../../support/service.ts'
-import { openServiceStore } from '../../support/service-store.ts'
+import { readConfig } from '../../src/config.ts'
+import { encryptionKeys } from '../../src/config-formats.ts'
+import type { Store } from '../../src/db/connection/client.ts'
+import { requireStoredKeys } from '../../src/encryption/seals.ts'
+import { checkDatabase } from '../../src/start/doctor/database.ts'
+import { post, type ApiResponse } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../support/encryption.ts'
+import { startLimitedApiOn, type LimitedApi } from '../support/limited-api.ts'
+import type { Tenant } from '../support/service.ts'
+import { openServiceStore } from '../support/service-store.ts'
 
 const OLD = encryptionKeyOf('old', 1)
 const NEW = encryptionKeyOf('new', 2)
@@ -68,7 +68,6 @@ async function replay(keys: string): Promise<ApiResponse> {
 const WRONG: [string, string, string][] = [
   ['another key of the same name', OTHER_OLD, 'its key old is not the one that encrypted'],
   ['a new key', NEW, 'it has no key with the name old'],
-  ['a new key, not used yet', `plain,${NEW}`, 'it has no key with the name old'],
 ]
 
 describe('by the sealed texts', () => {
@@ -99,7 +98,7 @@ describe('by the sealed texts', () => {
 })
 
 test('the key may be at any place of the list, while a new one is introduced', async () => {
-  for (const keys of [`${OLD},${NEW}`, `${NEW},${OLD}`, `plain,${NEW},${OLD}`]) {
+  for (const keys of [`${OLD},${NEW}`, `${NEW},${OLD}`]) {
     expect((await replay(keys)).text).toBe(stored.text)
   }
   await expect(check(OLD)).rejects.toThrow('it has no key with the name new')
