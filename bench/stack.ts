@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { openStore, type Store } from '../src/db/connection/client.ts'
-import { migrateDatabase } from '../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../src/migrations/migrate.ts'
 import { JOB_SCHEMA } from '../src/db/queue/jobs.ts'
 import { createTenant } from '../src/db/tenants/tenants.ts'
 import { ensureDatabase } from '../dev/embedded-postgres/ensure-database.ts'

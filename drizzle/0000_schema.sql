@@ -3,7 +3,7 @@
 -- only here: functions, forced row-level security, and a table in the form of a package.
 --
 -- The tables of pg-boss are its own, and the rights of the service role are granted after every
--- migration: src/db/migrations/migrate.ts.
+-- migration: src/migrations/migrate.ts.
 
 -- Ids are UUIDv7, and sort by time. next_id, further down, makes those of lists.
 --

@@ -35,6 +35,8 @@ const CAPABILITIES = 'src/provider/capabilities.ts'
 /** What joins a provider, and the list of those that are joined. */
 const ADAPTER = 'src/provider/provider-adapter.ts'
 const ADAPTERS = 'src/provider/adapters.ts'
+/** Whether a database has the schema of this version. */
+const APPLIED_MIGRATIONS = 'src/migrations/applied-migrations.ts'
 /** The list of the extras, and the only file of the core that imports it. */
 const EXTRAS = 'extras/index.ts'
 const SRC_EXTRAS = 'src/extras.ts'
@@ -47,6 +49,8 @@ export const layers: readonly Layer[] = [
     packages: ['drizzle-orm', 'pg-connection-string', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/encryption/',         mayImport: ['src/encryption/', 'src/db/connection/', CONFIG_ERROR, CONFIG_FORMATS],
     packages: ['node:'] },
+  { files: 'src/migrations/',         mayImport: ['src/migrations/', 'src/encryption/', 'src/db/', 'src/domain/', CONFIG, CONFIG_ERROR],
+    packages: ['drizzle-orm', 'pg-boss', 'node:'] },
   { files: 'src/names/',              mayImport: ['src/names/'],
     packages: ['node:'] },
   { files: ADAPTERS,                  mayImport: ['src/provider/', SRC_EXTRAS],
@@ -73,7 +77,7 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CALLS, CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', APPLIED_MIGRATIONS, 'src/db/', 'src/domain/', CALLS, CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'yaml', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
@@ -83,9 +87,9 @@ export const layers: readonly Layer[] = [
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
   { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/encryption/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', CONFIG, CONFIG_ERROR],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/db/', CONFIG, PROCESS, LOG],
+  { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/migrations/', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/encryption/', 'src/domain/', PORT, ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
+  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/migrations/', 'src/db/', 'src/encryption/', 'src/domain/', PORT, ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
     packages: ['node:'] },
   { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
     packages: ['node:'] },
@@ -93,7 +97,7 @@ export const layers: readonly Layer[] = [
     packages: ['cli-progress', 'zod', 'node:'] },
   { files: 'src/start/rotate-encryption.ts', mayImport: ['src/db/', 'src/encryption/', WIRING, CONFIG],
     packages: ['cli-progress', 'node:'] },
-  { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, CONFIG_ERROR, PROCESS, LOG],
+  { files: 'src/start/',              mayImport: ['src/start/', 'src/migrations/', 'src/db/', CONFIG, CONFIG_ERROR, PROCESS, LOG],
     packages: ['node:'] },
   { files: LOG,                       mayImport: ['src/domain/resource-id.ts', 'src/domain/payments/card-number.ts'],
     packages: ['pino'] },
@@ -107,7 +111,7 @@ export const layers: readonly Layer[] = [
     packages: ['zod'] },
   { files: CONFIG_FORMATS,            mayImport: [],
     packages: ['zod', 'node:crypto', 'node:net'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/metrics/', 'src/tracing/', 'src/migrations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
   { files: 'dev/stripe-stand-in/main.ts', mayImport: ['dev/stripe-stand-in/', CONFIG, CONFIG_ERROR, PROCESS],
     packages: ['pino', 'node:'] },
@@ -137,7 +141,7 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'dev/docs/',               mayImport: ['dev/docs/', 'dev/stripe-stand-in/', 'src/', 'test/layers.ts'],
     packages: ['typescript', 'zod', 'node:'] },
-  { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/encryption/', 'src/start/', CONFIG, CONFIG_ERROR, PROCESS],
+  { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/encryption/', 'src/migrations/', 'src/start/', CONFIG, CONFIG_ERROR, PROCESS],
     packages: ['pino', 'pino-pretty', 'node:'] },
   { files: 'client/examples/',        mayImport: ['client/'],
     packages: ['standardwebhooks', 'node:'] },
@@ -163,8 +167,8 @@ export const confined: [string, readonly string[]][] = [
     ['src/http/', 'dev/break-it/', 'dev/stripe-stand-in/', 'dev/stand-in/', 'extras/*/stand-in/'],
   ],
   ['postgres', ['src/db/']],
-  ['drizzle-orm', ['src/db/']],
-  ['pg-boss', ['src/db/', 'workers/']],
+  ['drizzle-orm', ['src/db/', 'src/migrations/']],
+  ['pg-boss', ['src/db/', 'src/migrations/', 'workers/']],
   ['prom-client', ['src/metrics/']],
   ['@opentelemetry/api', ['src/tracing/']],
   ['@opentelemetry/sdk-node', ['src/tracing/']],

@@ -162,7 +162,7 @@ describe('imports between layers', () => {
     )
 
     const others = readers.filter(({ path }) => !/^src\/start\/|\/main\.ts$/.test(path))
-    expect(others.map(({ path }) => path)).toEqual(['src/db/migrations/migrate.ts'])
+    expect(others.map(({ path }) => path)).toEqual(['src/migrations/migrate.ts'])
   })
 
   test('the layers below the processes import only the types of the settings', () => {

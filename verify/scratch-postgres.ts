@@ -7,7 +7,7 @@ import {
   makeThrowawayFolder,
   removeThrowawayFolder,
 } from '../dev/embedded-postgres/throwaway-folder.ts'
-import { migrateDatabase } from '../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../src/migrations/migrate.ts'
 
 export class ScratchPostgres {
   readonly folder: string

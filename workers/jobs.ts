@@ -1,6 +1,6 @@
 // The job handlers of each group of queues: which worker handles the jobs of which queue, and how
 // many at a time. WORKER_QUEUES names the groups of a process.
-// The retries and dead letters of the queues are in src/db/queue/queues.ts, because the API and the
+// The retries and dead letters of the queues are in src/migrations/queues.ts, because the API and the
 // migration need them.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import type { Config } from '../src/config.ts'

@@ -181,7 +181,7 @@ export function nextSteps({ folder, operation }: OperationNames, event?: string)
    and with a new provider call, also
    npm test -- test/provider test/dev/stripe-stand-in test/http/admin extras
    and with a new member of the payment, also
-   npm test -- test/db/migrations test/verify/statements test/http/server
+   npm test -- test/migrations test/verify/statements test/http/server
 
 docs/fork-this.md explains each step.
 `

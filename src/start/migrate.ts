@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { runProcess } from '../process.ts'
-import { migrateDatabase } from '../db/migrations/migrate.ts'
+import { migrateDatabase } from '../migrations/migrate.ts'
 
 const HELP = `Usage: npm run migrate [-- --citus]
 

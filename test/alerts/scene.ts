@@ -7,7 +7,7 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../dev/embedded-postgres/postgres.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import type { Settings } from '../support/service-parts.ts'
 import { signalAll } from '../support/signal-all.ts'

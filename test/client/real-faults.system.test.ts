@@ -7,7 +7,7 @@ import { payAndWait } from '../../client/examples/pay-and-wait.ts'
 import type { Order } from '../../client/examples/settings.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import type { Retry, RetryOptions } from '../../client/retry.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { ReplicatedPostgres, type ReplicatedServer } from '../support/replicated-postgres.ts'

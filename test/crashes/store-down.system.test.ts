@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import postgresClient from 'postgres'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,

@@ -1,7 +1,7 @@
 // Tests how many connections the processes have to the database under load. What the documents and the
 // manifests add up is the most that a process has.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { OTHER_CONNECTIONS } from '../../src/db/operators/database-facts.ts'
+import { OTHER_CONNECTIONS } from '../../src/migrations/database-facts.ts'
 import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import { startService, type OwnService } from '../support/service.ts'

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { configVariables, readConfig } from '../../src/config.ts'
-import { OTHER_CONNECTIONS } from '../../src/db/operators/database-facts.ts'
+import { OTHER_CONNECTIONS } from '../../src/migrations/database-facts.ts'
 import { ROOT } from './compose.ts'
 import { imageEnvironment } from './dockerfile.ts'
 import {

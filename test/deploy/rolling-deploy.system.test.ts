@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { get, paymentBody, postPayment } from '../support/client.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import {

@@ -1,7 +1,7 @@
 // Creates databases of a real Citus, and kills its nodes.
 import postgres from 'postgres'
 import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { until } from './until.ts'
 
 /** CITUS_URL is the URL of a coordinator, as a superuser. Then each database of a test is one of Citus. */

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import {
   startEmbeddedPostgres,

@@ -10,7 +10,7 @@ import {
   makeThrowawayFolder,
   removeDatabase,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { type LaneOptions, type LaneServer, makeDatabase, SmallDisk } from './lane-parts.ts'
 import { Lane } from './lane.ts'
 import { readPatched } from './mutants/mutants.ts'

@@ -1,6 +1,6 @@
 // The dashboard reaches a server with TLS, as every process of the service does.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../../src/migrations/migrate.ts'
 import { makeAuthority } from '../../../test/support/certificates.ts'
 import { startProcess } from '../../../test/support/processes.ts'
 import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'

@@ -5,12 +5,12 @@ import { findLongerRetention, type LongerRetention } from '../../db/retention/st
 import { openStore, type Store } from '../../db/connection/client.ts'
 import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
 import { describeUnopened, readNeededKeys, type NeededKey } from '../../encryption/seals.ts'
-import { DEVELOPMENT_ADVICE, readMigrationState } from '../../db/migrations/applied-migrations.ts'
+import { DEVELOPMENT_ADVICE, readMigrationState } from '../../migrations/applied-migrations.ts'
 import {
   readDatabaseFacts,
   readServerTime,
   databaseNeeds,
-} from '../../db/operators/database-facts.ts'
+} from '../../migrations/database-facts.ts'
 import {
   judgeDatabase,
   failure,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../../src/migrations/migrate.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openStore } from '../../../../src/db/connection/client.ts'
 import { connectDriver, readDatabase } from '../../../../src/db/connection/driver.ts'
-import { migrateDatabase } from '../../../../src/db/migrations/migrate.ts'
+import { migrateDatabase } from '../../../../src/migrations/migrate.ts'
 import { openJobStore } from '../../../../src/db/queue/job-store.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 import { startTlsServers, type TlsServers } from '../../../support/tls-servers.ts'

@@ -1,7 +1,7 @@
 // Finds the rights that the statements of src need, with the functions that send them.
 import { loadModule, parseSync } from 'pgsql-parser'
-import type { Example } from '../../../verify/statements/example.ts'
-import { recordStatements } from '../../../verify/statements/record-statements.ts'
+import type { Example } from '../../verify/statements/example.ts'
+import { recordStatements } from '../../verify/statements/record-statements.ts'
 
 /** The functions that only commands of the owner of the database use. */
 const OF_OWNER: ReadonlySet<string> = new Set([

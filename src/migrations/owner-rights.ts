@@ -1,8 +1,8 @@
 // Checks, before the first statement of a migration, that the user of DATABASE_URL may do what the
 // migration does. With a managed database it is no superuser, and often may not create roles.
-import { ConfigError } from '../../config-error.ts'
-import type { Sql } from '../connection/client.ts'
-import { JOB_SCHEMA } from '../queue/jobs.ts'
+import { ConfigError } from '../config-error.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { JOB_SCHEMA } from '../db/queue/jobs.ts'
 
 interface OwnerRights {
   readonly user: string

@@ -1,76 +1,41 @@
 // Creates the service role, which the API and the workers switch to, and grants its rights. The
 // rights are granted again after every migration, so that they cover new tables of ours and of
 // pg-boss.
-import type { Sql } from '../connection/client.ts'
-import { JOB_SCHEMA } from '../queue/jobs.ts'
-
-/** Tables whose rows the service may not change, except as said below. */
-const READ_ONLY = ['tenants', 'api_keys', 'retention_periods']
-
-/** Tables from which the service deletes. New tables have no such right. */
-const DELETABLE = [
-  'console_sessions',
-  'idempotency_keys',
-  'key_tombstones',
-  'provider_events',
-  'reconciliation_seen',
-  'service_processes',
-]
+import type { Sql } from '../db/connection/client.ts'
+import { JOB_SCHEMA } from '../db/queue/jobs.ts'
 
 /**
- * The columns that the service may insert. For operators who use /admin: a tenant without fees, and an
- * API key. Only the owner of the database may set fees or disable a tenant. And history, whose time is
- * that of the database, so that nothing can be written into the past.
+ * What the service may do to rows of a table, besides reading them. Of the other tables, also of new ones,
+ * it may insert and update rows. History is only inserted, with the time of the database, so that nothing
+ * can be written into the past: the functions below delete what is older than the owner of the database
+ * wants to keep it, and than a day.
  */
-const INSERTABLE_COLUMNS = {
-  tenants: ['id', 'name'],
-  api_keys: ['tenant_id', 'id', 'prefix', 'secret_hash', 'scopes'],
-  admin_actions: ['id', 'actor', 'action', 'subject', 'details'],
-  events: [
-    'tenant_id',
-    'id',
-    'type',
-    'payment_id',
-    'refund_id',
-    'dispute_id',
-    'endpoint_id',
-    'object',
-    'idempotency_key',
-  ],
-  ledger_postings: [
-    'tenant_id',
-    'id',
-    'transaction_id',
-    'kind',
-    'payment_id',
-    'refund_id',
-    'dispute_id',
-    'operation_id',
-    'debit',
-    'credit',
-    'amount_minor',
-    'currency',
-  ],
-  phase_runs: [
-    'tenant_id',
-    'id',
-    'payment_id',
-    'operation_id',
-    'operation',
-    'phase',
-    'reached',
-    'attempt',
-    'lease_epoch',
-    'outcome',
-    'asked',
-    'answered',
-    'started_at',
-    'ended_at',
-  ],
+export const rightsOfService = {
+  // For operators who use /admin. Only the owner may set fees, disable a tenant or revive a key.
+  tenants: 'insert (id, name), update (key_length_min)',
+  api_keys: 'insert (tenant_id, id, prefix, secret_hash, scopes)',
+  admin_actions: 'insert (id, actor, action, subject, details)',
+  events: `insert (
+    tenant_id, id, type, payment_id, refund_id, dispute_id, endpoint_id, object, idempotency_key
+  )`,
+  ledger_postings: `insert (
+    tenant_id, id, transaction_id, kind, payment_id, refund_id, dispute_id, operation_id, debit, credit,
+    amount_minor, currency
+  )`,
+  phase_runs: `insert (
+    tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch, outcome,
+    asked, answered, started_at, ended_at
+  )`,
+  webhook_attempts: 'insert',
+  encryption_seals: 'insert',
+  retention_periods: 'select',
+  console_sessions: 'insert, update, delete',
+  idempotency_keys: 'insert, update, delete',
+  key_tombstones: 'insert, update, delete',
+  provider_events: 'insert, update, delete',
+  reconciliation_seen: 'insert, update, delete',
+  service_processes: 'insert, update, delete',
 }
-
-/** The columns that the service may change, for operators who use /admin. */
-const UPDATABLE_COLUMNS = { tenants: ['key_length_min'] }
 
 /** The functions that end a key. The right to UPDATE would let the service revive one. */
 const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
@@ -99,19 +64,6 @@ const CALLED_FUNCTIONS = [
 ]
 
 const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS, ...CALLED_FUNCTIONS]
-
-/**
- * Tables that the service may only insert into: Postgres refuses to change their history. The
- * functions above delete what is older than the owner wants to keep it, and than a day.
- */
-const APPEND_ONLY = [
-  'ledger_postings',
-  'events',
-  'phase_runs',
-  'webhook_attempts',
-  'admin_actions',
-  'encryption_seals',
-]
 
 /**
  * Ignores errors of a race: another database of the cluster may migrate at the same moment. Since
@@ -144,15 +96,9 @@ const grantRights = (role: string): string => `
   grant select, insert, update on all tables in schema public to ${role};
   grant select, insert, update, delete on all tables in schema ${JOB_SCHEMA} to ${role};
   grant execute on function ${SERVICE_FUNCTIONS.join(', ')} to ${role};
-  grant delete on ${DELETABLE.join(', ')} to ${role};
-  revoke update on ${APPEND_ONLY.join(', ')} from ${role};
-  revoke insert, update on ${READ_ONLY.join(', ')} from ${role};
-  revoke insert on ${Object.keys(INSERTABLE_COLUMNS).join(', ')} from ${role};
-  ${Object.entries(INSERTABLE_COLUMNS)
-    .map(([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${role};`)
-    .join('\n  ')}
-  ${Object.entries(UPDATABLE_COLUMNS)
-    .map(([table, columns]) => `grant update (${columns.join(', ')}) on ${table} to ${role};`)
+  revoke insert, update on ${Object.keys(rightsOfService).join(', ')} from ${role};
+  ${Object.entries(rightsOfService)
+    .map(([table, rights]) => `grant ${rights} on ${table} to ${role};`)
     .join('\n  ')}
 `
 

@@ -18,22 +18,31 @@ begin
   end if;
 end $$;
 
+-- The tables that are not distributed yet, in the order in which they can be.
+create temporary table new_tables on commit drop as
+  select name, place, name in ('tenants', 'api_keys', 'provider_customers') as is_reference
+  from unnest(array[
+    'tenants', 'api_keys', 'provider_customers', 'payments', 'refunds', 'disputes', 'idempotency_keys',
+    'key_replays', 'key_tombstones', 'phase_runs', 'ledger_postings', 'webhook_endpoints', 'events',
+    'webhook_deliveries', 'webhook_attempts'
+  ]) with ordinality as listed (name, place)
+  where name not in (select name from drizzle.distributed_tables);
+
 -- A foreign key may not lead from or to a table while it is distributed.
 create temporary table kept_foreign_keys on commit drop as
   select conname as name, conrelid::regclass as of, pg_get_constraintdef(oid) as definition
   from pg_constraint
   where contype = 'f' and connamespace = 'public'::regnamespace
-    and conrelid::regclass::text not in (select name from drizzle.distributed_tables)
-    and conrelid::regclass::text in (
-      'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_replays', 'key_tombstones',
-      'ledger_postings', 'payments', 'phase_runs', 'provider_customers', 'refunds', 'webhook_attempts',
-      'webhook_deliveries', 'webhook_endpoints'
-    );
+    and conrelid::regclass::text in (select name from new_tables);
+
+select citus_add_local_table_to_metadata('drizzle.two_phases')
+  where 'two_phases' not in (select name from drizzle.distributed_tables);
 
 do $$
 declare
   kept record;
   policy record;
+  added record;
 begin
   for kept in select * from kept_foreign_keys loop
     execute format('alter table %s drop constraint %I', kept.of, kept.name);
@@ -43,11 +52,7 @@ begin
     select tablename as name, case tablename when 'tenants' then 'id' else 'tenant_id' end as tenant
     from pg_policies
     where schemaname = 'public' and policyname = 'seen_by_its_tenant' and qual like '%SELECT%'
-      and tablename in (
-        'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_replays', 'key_tombstones',
-        'ledger_postings', 'payments', 'phase_runs', 'provider_customers', 'refunds', 'tenants', 'webhook_attempts',
-        'webhook_deliveries', 'webhook_endpoints'
-      )
+      and tablename in (select name from new_tables)
   loop
     execute format(
       $policy$
@@ -59,44 +64,15 @@ begin
       policy.name, policy.tenant
     );
   end loop;
-end $$;
-
-create function pg_temp.is_new(table_name text) returns boolean language sql as $$
-  select not exists (select from drizzle.distributed_tables where name = table_name)
-$$;
-
-select citus_add_local_table_to_metadata('drizzle.two_phases') where pg_temp.is_new('two_phases');
-select create_reference_table('tenants') where pg_temp.is_new('tenants');
-select create_reference_table('api_keys') where pg_temp.is_new('api_keys');
-select create_reference_table('provider_customers') where pg_temp.is_new('provider_customers');
-select create_distributed_table('payments', 'tenant_id') where pg_temp.is_new('payments');
-select create_distributed_table('refunds', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('refunds');
-select create_distributed_table('disputes', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('disputes');
-select create_distributed_table('idempotency_keys', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('idempotency_keys');
-select create_distributed_table('key_replays', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('key_replays');
-select create_distributed_table('key_tombstones', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('key_tombstones');
-select create_distributed_table('phase_runs', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('phase_runs');
-select create_distributed_table('ledger_postings', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('ledger_postings');
-select create_distributed_table('webhook_endpoints', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('webhook_endpoints');
-select create_distributed_table('events', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('events');
-select create_distributed_table('webhook_deliveries', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('webhook_deliveries');
-select create_distributed_table('webhook_attempts', 'tenant_id', colocate_with => 'payments')
-  where pg_temp.is_new('webhook_attempts');
-
-do $$
-declare
-  kept record;
-begin
+  for added in select name::regclass as name, is_reference from new_tables order by place loop
+    if added.is_reference then
+      perform create_reference_table(added.name);
+    elsif added.name = 'payments'::regclass then
+      perform create_distributed_table(added.name, 'tenant_id');
+    else
+      perform create_distributed_table(added.name, 'tenant_id', colocate_with => 'payments');
+    end if;
+  end loop;
   for kept in select * from kept_foreign_keys loop
     execute format(
       'alter table %s add constraint %I %s',
@@ -311,9 +287,5 @@ begin
 end $$;
 
 insert into drizzle.distributed_tables (name)
-  select unnest(array[
-    'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_replays', 'key_tombstones',
-    'ledger_postings', 'payments', 'phase_runs', 'provider_customers', 'refunds', 'tenants', 'two_phases',
-    'webhook_attempts', 'webhook_deliveries', 'webhook_endpoints'
-  ])
+  select name from new_tables union all select 'two_phases'
   on conflict do nothing;

@@ -1,9 +1,9 @@
 // Creates the job queues: their retries, when a job counts as lost, and where it goes when it is out of
 // retries.
 import type { PgBoss, Queue } from 'pg-boss'
-import type { Config } from '../../config.ts'
-import type { Sql } from '../connection/client.ts'
-import { isDistributed } from '../migrations/distribution.ts'
+import type { Config } from '../config.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { isDistributed } from './distribution.ts'
 import {
   OPERATIONS_QUEUE,
   OPERATIONS_DEAD_LETTERS,
@@ -15,7 +15,7 @@ import {
   MAINTENANCE_QUEUE,
   RECONCILIATIONS_QUEUE,
   RECONCILIATIONS_DEAD_LETTERS,
-} from './jobs.ts'
+} from '../db/queue/jobs.ts'
 
 /** How pg-boss has to treat the database. Its tables stay on the coordinator of Citus. */
 export async function jobBackend(sql: Sql): Promise<'postgres' | 'citus'> {

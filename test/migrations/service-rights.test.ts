@@ -1,10 +1,10 @@
 // Holds the rights of the service role against the statements of src: each right has a statement
 // that needs it, and each statement has the rights that it needs.
 import { expect, test } from '@jest/globals'
-import { examples } from '../../../verify/statements/examples.ts'
+import { examples } from '../../verify/statements/examples.ts'
 import { findNeededRights } from './needed-rights.ts'
-import { SERVICE_ROLE } from '../../../src/config.ts'
-import { store as owner } from '../../support/own-store.ts'
+import { SERVICE_ROLE } from '../../src/config.ts'
+import { store as owner } from '../support/own-store.ts'
 
 /** Each right on a table, on a column, on a function: `insert payments`, `insert events.id`. */
 async function readGranted(): Promise<string[]> {

@@ -2,8 +2,9 @@
 // not pass on.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Sql } from '../connection/client.ts'
-import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../db/connection/row-security.ts'
+import { rightsOfService } from './service-role.ts'
 
 /** The calls that distribute, in one file. */
 const DISTRIBUTE = fileURLToPath(new URL('distribute.sql', import.meta.url))
@@ -35,21 +36,19 @@ export async function distributeTables(sql: Sql): Promise<void> {
   })
 }
 
-/** The service may write some columns only. Citus passes rights on columns to no shard. */
-const WRITABLE = {
-  tenants: 'insert, update',
-  api_keys: 'insert',
-  events: 'insert',
-  ledger_postings: 'insert',
-  phase_runs: 'insert',
-}
-
-/** The nodes connect to each other as the service role. */
+/**
+ * The nodes connect to each other as the service role. Citus passes rights on columns to no shard: there
+ * the role has them on all columns.
+ */
 export async function grantRightsOnNodes(sql: Sql, role: string): Promise<void> {
   await sql.unsafe(`alter role ${role} login`)
   await sql.unsafe(`grant select, update on drizzle.two_phases to ${role}`)
-  for (const [table, rights] of Object.entries(WRITABLE)) {
-    const grant = `grant ${rights} on %s to ${role}`
-    await sql.unsafe(`select run_command_on_placements('${table}', '${grant}')`)
+  for (const [table, rights] of Object.entries(rightsOfService)) {
+    if (!rights.includes('(')) continue
+    const grant = `grant ${rights.replaceAll(/ \([^)]*\)/g, '')} on %s to ${role}`
+    await sql`
+      select run_command_on_placements(name::regclass, ${grant}::text)
+      from drizzle.distributed_tables where name = ${table}
+    `
   }
 }

@@ -1,11 +1,11 @@
 // Tells which migrations a database has. The health check uses it.
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import { ConfigError } from '../../config-error.ts'
-import type { Sql } from '../connection/client.ts'
-import { isUndefinedTable } from '../connection/store-errors.ts'
+import { ConfigError } from '../config-error.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { isUndefinedTable } from '../db/connection/store-errors.ts'
 
-export const migrationsFolder = fileURLToPath(new URL('../../../drizzle', import.meta.url))
+export const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
 
 /** What to do with the database of a development version. */
 export const DEVELOPMENT_ADVICE =

@@ -1,12 +1,12 @@
 // Tests what Postgres refuses to the API and the workers, independent of their code.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { SERVICE_ROLE } from '../../../src/config.ts'
-import { asTenant, inTenant } from '../../../src/db/connection/transaction.ts'
-import { openServiceStore } from '../../support/service-store.ts'
-import { makeTenant, reservationOf, reserve } from '../reservations.ts'
-import { database, store as owner } from '../../support/own-store.ts'
+import type { Store } from '../../src/db/connection/client.ts'
+import { SERVICE_ROLE } from '../../src/config.ts'
+import { asTenant, inTenant } from '../../src/db/connection/transaction.ts'
+import { openServiceStore } from '../support/service-store.ts'
+import { makeTenant, reservationOf, reserve } from '../db/reservations.ts'
+import { database, store as owner } from '../support/own-store.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 

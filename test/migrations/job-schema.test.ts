@@ -2,13 +2,13 @@
 // alone.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
-import { openJobStore } from '../../../src/db/queue/job-store.ts'
-import { postPayment } from '../../support/client.ts'
-import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts'
-import { startService } from '../../support/service.ts'
-import { openTestStore } from '../reservations.ts'
+import type { Store } from '../../src/db/connection/client.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
+import { openJobStore } from '../../src/db/queue/job-store.ts'
+import { postPayment } from '../support/client.ts'
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 let database: TestDatabase
 let url: string

@@ -1,5 +1,4 @@
 // Reads what a database is like, for the start of a process and for `npm run doctor`.
-import postgres from 'postgres'
 import {
   durableSettings,
   settingNames,
@@ -8,14 +7,15 @@ import {
   type NodeFacts,
   judgeDatabase,
   type DatabaseNeeds,
-} from '../../domain/deployment/database-checks.ts'
-import type { Sql, Store } from '../connection/client.ts'
-import { isDistributed } from '../migrations/distribution.ts'
-import { TENANT_POLICY } from '../connection/row-security.ts'
-import { ConfigError } from '../../config-error.ts'
-import type { Config } from '../../config.ts'
-import { requireStoredKeys } from '../../encryption/seals.ts'
-import { refuseDevelopmentDatabase } from '../migrations/applied-migrations.ts'
+} from '../domain/deployment/database-checks.ts'
+import type { Sql, Store } from '../db/connection/client.ts'
+import { isDistributed } from './distribution.ts'
+import { TENANT_POLICY } from '../db/connection/row-security.ts'
+import { storeErrorKind } from '../db/connection/store-errors.ts'
+import { ConfigError } from '../config-error.ts'
+import type { Config } from '../config.ts'
+import { requireStoredKeys } from '../encryption/seals.ts'
+import { refuseDevelopmentDatabase } from './applied-migrations.ts'
 
 /** Reads settings, roles and protection as a session of the service sees them. */
 export async function readDatabaseFacts(sql: Sql): Promise<DatabaseFacts> {
@@ -61,9 +61,6 @@ const NODE_FACTS = `
   )
 `
 
-/** The SQLSTATE of a statement that exceeded its time. */
-const CANCELED = '57014'
-
 /**
  * Reads the other nodes of Citus, over connections like those that write to them: the sessions of the
  * coordinator have settings of their own.
@@ -79,7 +76,7 @@ async function readNodeFacts(sql: Sql): Promise<NodeFacts[]> {
       facts: success ? (JSON.parse(result) as DurabilityFacts) : null,
     }))
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError) || error.code !== CANCELED) throw error
+    if (storeErrorKind(error) !== 'timeout') throw error
     return [{ node: 'other than the coordinator', facts: null }]
   }
 }

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import postgres from 'postgres'
-import type { Store } from '../../../src/db/connection/client.ts'
-import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
-import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
+import type { Store } from '../../src/db/connection/client.ts'
+import { readMigrationState } from '../../src/migrations/applied-migrations.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import {
   MAINTENANCE_QUEUE,
   OPERATIONS_DEAD_LETTERS,
@@ -20,15 +20,11 @@ import {
   REMINDERS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queue/jobs.ts'
-import {
-  createEmptyDatabase,
-  createTestDatabase,
-  type TestDatabase,
-} from '../../support/database.ts'
-import { listEvents } from '../../../src/db/events/events.ts'
-import { openServiceStore } from '../../support/service-store.ts'
-import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
+} from '../../src/db/queue/jobs.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { listEvents } from '../../src/db/events/events.ts'
+import { openServiceStore } from '../support/service-store.ts'
+import { makeTenant, openTestStore, reservationOf, reserve } from '../db/reservations.ts'
 
 let migrated: TestDatabase
 let admin: Store

@@ -2,14 +2,14 @@
 // one line, and that nothing of it is changed.
 import { join } from 'node:path'
 import { beforeAll, expect, test } from '@jest/globals'
-import { ensureDatabase } from '../../../dev/embedded-postgres/ensure-database.ts'
-import { startEmbeddedPostgres } from '../../../dev/embedded-postgres/postgres.ts'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { startProcess, type ServiceProcess } from '../../support/processes.ts'
-import { launch } from '../../support/stack.ts'
-import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
-import { database, store } from '../../support/own-store.ts'
-import { openTestStore } from '../reservations.ts'
+import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
+import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
+import type { Sql, Store } from '../../src/db/connection/client.ts'
+import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { launch } from '../support/stack.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { database, store } from '../support/own-store.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 const REFUSAL =
   'This database was made by a development version from before the first migration. Go on with that ' +

@@ -2,12 +2,12 @@
 // several of them in one cluster.
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { ConfigError } from '../../../src/config-error.ts'
-import { openStore, type Store } from '../../../src/db/connection/client.ts'
-import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
-import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
+import { ConfigError } from '../../src/config-error.ts'
+import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { readMigrationState } from '../../src/migrations/applied-migrations.ts'
+import { migrateDatabase } from '../../src/migrations/migrate.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 

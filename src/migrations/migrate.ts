@@ -1,18 +1,18 @@
 // Migrates a database to this version: our tables, pg-boss's tables, the queues, and the rights of
 // the service role. It may run at any time, in several processes at once, and again after a crash.
 import { setTimeout as wait } from 'node:timers/promises'
-import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { PgBoss, type BackendProfile } from 'pg-boss'
-import postgres from 'postgres'
-import { readConfig, SERVICE_ROLE } from '../../config.ts'
+import { readConfig, SERVICE_ROLE } from '../config.ts'
 import { migrationsFolder, refuseDevelopmentDatabase } from './applied-migrations.ts'
-import { openStore, type Sql, type Transaction } from '../connection/client.ts'
-import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
-import { openJobStore } from '../queue/job-store.ts'
-import { ensureQueues, jobBackend } from '../queue/queues.ts'
-import { JOB_SCHEMA } from '../queue/jobs.ts'
-import { createTurnsIndex } from '../queue/turns.ts'
-import { storeRetention } from '../retention/stored-retention.ts'
+import { openStore, type Sql, type Transaction } from '../db/connection/client.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../db/connection/row-security.ts'
+import { storeErrorKind } from '../db/connection/store-errors.ts'
+import { openJobStore } from '../db/queue/job-store.ts'
+import { ensureQueues, jobBackend } from './queues.ts'
+import { JOB_SCHEMA } from '../db/queue/jobs.ts'
+import { createTurnsIndex } from '../db/queue/turns.ts'
+import { storeRetention } from '../db/retention/stored-retention.ts'
 import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
@@ -29,8 +29,6 @@ const MIGRATION_TIMEOUT_MS = 3_600_000
  */
 const LOCK_TIMEOUT_MS = 500
 const LOCK_PAUSE_MS = 2_000
-/** SQLSTATEs: a lock was not granted in time; a deadlock with other statements. */
-const LOCKED = ['55P03', '40P01']
 
 export interface MigrateOptions {
   /** The role that the API and the workers switch to. */
@@ -60,31 +58,25 @@ export async function migrateDatabase(
     poolSize: 2,
     timeoutMs: MIGRATION_TIMEOUT_MS,
   })
+  const { sql } = store
   try {
-    await requireOwnerRights(store.sql, role)
-    await store.sql.begin(async (tx) => {
+    await requireOwnerRights(sql, role)
+    await sql.begin(async (tx) => {
       // For as long as this transaction: behind a pooler, a session is not its client's own.
       await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`
-      await migrate(store.sql, { url, role, folder, citus })
+      await refuseDevelopmentDatabase(sql, folder)
+      await applyMigrations(sql, folder)
+      await migrateJobs(url, await jobBackend(sql))
+      await whenUnlocked(sql, createTurnsIndex)
+      const distribute = citus || (await isDistributed(sql))
+      if (distribute) await distributeTables(sql)
+      await grantServiceRights(sql, role)
+      await storeRetention(sql, readConfig())
+      if (distribute) await grantRightsOnNodes(sql, role)
     })
   } finally {
     await store.close()
   }
-}
-
-async function migrate(
-  sql: Sql,
-  { url, role, folder, citus }: Required<MigrateOptions> & { readonly url: string },
-): Promise<void> {
-  await refuseDevelopmentDatabase(sql, folder)
-  await applyMigrations(sql, folder)
-  await migrateJobs(url, await jobBackend(sql))
-  await whenUnlocked(sql, createTurnsIndex)
-  const distribute = citus || (await isDistributed(sql))
-  if (distribute) await distributeTables(sql)
-  await grantServiceRights(sql, role)
-  await storeRetention(sql, readConfig())
-  if (distribute) await grantRightsOnNodes(sql, role)
 }
 
 /**
@@ -104,20 +96,16 @@ async function applyMigrations(sql: Sql, folder: string): Promise<void> {
   `
   for (const migration of readMigrationFiles({ migrationsFolder: folder })) {
     if (migration.folderMillis <= Number(last?.at ?? 0)) continue
-    await applyMigration(sql, migration)
+    await whenUnlocked(sql, async (tx) => {
+      // Row-level security holds for an owner who is no superuser. It would see no rows, and change none.
+      await tx`select set_config(${TENANTS_SETTING}, ${EVERY_TENANT}, true)`
+      for (const statement of migration.sql) await tx.unsafe(statement)
+      await tx`
+        insert into drizzle.__drizzle_migrations (hash, created_at)
+        values (${migration.hash}, ${migration.folderMillis})
+      `
+    })
   }
-}
-
-async function applyMigration(sql: Sql, migration: MigrationMeta): Promise<void> {
-  await whenUnlocked(sql, async (tx) => {
-    // Row-level security holds for an owner who is no superuser. It would see no rows, and change none.
-    await tx`select set_config(${TENANTS_SETTING}, ${EVERY_TENANT}, true)`
-    for (const statement of migration.sql) await tx.unsafe(statement)
-    await tx`
-      insert into drizzle.__drizzle_migrations (hash, created_at)
-      values (${migration.hash}, ${migration.folderMillis})
-    `
-  })
 }
 
 /** Tries again for as long as another session, such as a backup, keeps a table locked. */
@@ -131,8 +119,8 @@ async function whenUnlocked(sql: Sql, apply: (tx: Transaction) => Promise<void>)
       })
       return
     } catch (error) {
-      const isLocked = error instanceof postgres.PostgresError && LOCKED.includes(error.code)
-      if (!isLocked || performance.now() > endsAtMs) throw error
+      // A lock was not granted in time, or there was a deadlock.
+      if (storeErrorKind(error) !== 'conflict' || performance.now() > endsAtMs) throw error
       await wait(LOCK_PAUSE_MS)
     }
   }
