@@ -73,7 +73,7 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
-  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/names/', 'src/db/', 'src/domain/', CONFIG],
+  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/names/', 'src/db/', 'src/encryption/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },

@@ -29,7 +29,8 @@ import * as tenants from '../../src/db/tenants/tenants.ts'
 import { findTenantLimits } from '../../src/db/tenants/tenants.ts'
 import { announceEndedKeys } from '../../src/db/connection/notifications.ts'
 import * as writeEvents from '../../src/db/events/write-events.ts'
-import * as webhookAttempts from '../../src/db/webhooks/webhook-attempts.ts'
+import * as webhookAttempts from '../../src/webhooks/deliver-webhook.ts'
+import { claimTestIfHalfOpen, judgeEndpoint } from '../../src/webhooks/endpoint-health.ts'
 import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
 import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
@@ -232,7 +233,7 @@ const webhookExamples: readonly Example[] = [
     [[{ id: ID }], [writtenEvent]],
   ),
   example(
-    webhookEndpoints.judgeEndpoint,
+    judgeEndpoint,
     [REF, { ...attempt, verdict: 'failed' }],
     [[{ failures: FAILURES_TO_OPEN - 1, isFailing: false }]],
   ),
@@ -248,8 +249,8 @@ const webhookExamples: readonly Example[] = [
     [webhookJob, { ...attempt, verdict: 'succeeded' }],
     [[DELIVERY]],
   ),
-  example(webhookEndpoints.claimTestIfHalfOpen, [webhookJob, ID, 20]),
-  example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED], [DELIVERY]]),
+  example(claimTestIfHalfOpen, [ID, ID, 20]),
+  example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED]]),
   example(webhookAttempts.failIfDue, [webhookJob]),
   example(webhookDeliveries.findDelivery, [ID, ID]),
   example(webhookDeliveries.listDeliveries, [null, { endpointId: ID }, { limit: LIMIT }]),

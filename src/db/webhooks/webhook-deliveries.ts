@@ -1,5 +1,5 @@
 // Reads webhook deliveries for clients, and redelivers them. They are written with their event, and
-// attempts update them (webhook-attempts.ts).
+// attempts update them (src/webhooks/deliver-webhook.ts).
 import type { DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'

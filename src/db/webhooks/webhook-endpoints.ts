@@ -1,29 +1,19 @@
 // Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never
-// contain a secret. The row of an endpoint keeps the record of its failures, which opens its circuit for a
-// while and disables it in the end: so all worker processes know it at once.
-import { ENDPOINT_DISABLED, ENDPOINT_TEST } from '../../domain/events/event-types.ts'
-import type { Verdict } from '../../domain/webhooks/webhook-delivery.ts'
+// contain a secret.
+import { ENDPOINT_TEST } from '../../domain/events/event-types.ts'
 import {
   ENDPOINTS_MAX,
   PREVIOUS_SECRET_HOURS,
   type DisabledReason,
   type EndpointStatus,
   type WebhookEndpoint,
-  FAILURES_TO_OPEN,
-  FIRST_PAUSE_SECONDS,
-  LONGEST_PAUSE_SECONDS,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../../encryption/encryption.ts'
 import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
-import {
-  deliverToSubscribers,
-  insertDelivery,
-  insertEndpointEvent,
-} from '../events/write-events.ts'
-import type { WebhookJob } from '../queue/jobs.ts'
+import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
 import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
@@ -220,95 +210,6 @@ export async function insertTestEvent(
     insertEndpointEvent(tx, endpoint, ENDPOINT_TEST),
   ])
   return await insertDelivery(tx, tenantId, event, id)
-}
-
-/** What the record of an endpoint has to know of an attempt. */
-export interface JudgedAttempt {
-  readonly verdict: Verdict
-  /** The failures of the endpoint when the attempt began. */
-  readonly failuresBefore: number
-  /** How long an endpoint may fail before it is disabled. */
-  readonly disableAfterSeconds: number
-}
-
-/**
- * Updates an endpoint after an attempt. If that disables it, the event and its deliveries to the other
- * endpoints of the tenant are written.
- *
- * Many attempts that began together may fail together. Once the circuit is open, only the attempt
- * that tested the endpoint counts, so that they do not lengthen the pause.
- */
-export async function judgeEndpoint(
-  tx: Transaction,
-  endpoint: EndpointRef,
-  { verdict, failuresBefore, disableAfterSeconds }: JudgedAttempt,
-): Promise<void> {
-  const { tenantId, id } = endpoint
-  if (verdict === 'succeeded') {
-    await tx`
-      update webhook_endpoints
-      set failing_since = null, consecutive_failures = 0, paused_until = null
-      where tenant_id = ${tenantId} and id = ${id}
-        and (failing_since is not null or consecutive_failures > 0)
-    `
-    return
-  }
-  const [before] = await tx<{ failures: number; isFailing: boolean | null }[]>`
-    select
-      consecutive_failures as failures,
-      failing_since < now() - ${disableAfterSeconds}::int * interval '1 second' as "isFailing"
-    from webhook_endpoints
-    where tenant_id = ${tenantId} and id = ${id}
-      and status = 'enabled'
-    for no key update
-  `
-  if (before === undefined) return
-  const counts = before.failures < FAILURES_TO_OPEN || before.failures === failuresBefore
-  const failures = before.failures + (counts ? 1 : 0)
-  const reason = reasonToDisable(verdict, before.isFailing === true)
-  const opens = counts && failures >= FAILURES_TO_OPEN
-  const pausedUntil = opens ? pauseEnd(tx, failures) : tx`paused_until`
-  await tx`
-    update webhook_endpoints set
-      failing_since = least(failing_since, now()),
-      consecutive_failures = ${failures},
-      paused_until = ${reason === null ? pausedUntil : null},
-      disabled_reason = ${reason},
-      status = ${(reason === null ? 'enabled' : 'disabled') satisfies EndpointStatus}
-    where tenant_id = ${tenantId} and id = ${id}
-      and status = 'enabled'
-  `
-  if (reason === null) return
-  const event = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
-  await deliverToSubscribers(tx, tenantId, event)
-}
-
-function reasonToDisable(verdict: Verdict, isFailing: boolean): DisabledReason | null {
-  if (verdict === 'gone') return 'gone'
-  return isFailing ? 'failing' : null
-}
-
-/** When the pause after so many failures ends. */
-function pauseEnd(sql: Transaction, failures: number): Fragment {
-  const seconds = FIRST_PAUSE_SECONDS * 2 ** (failures - FAILURES_TO_OPEN)
-  return sql`now() + ${Math.min(seconds, LONGEST_PAUSE_SECONDS)}::float8 * interval '1 second'`
-}
-
-/**
- * Lets the caller alone test an endpoint whose pause is over. For the others, the pause goes on for
- * as long as the attempt can take, so that another one follows if the worker dies.
- */
-export async function claimTestIfHalfOpen(
-  sql: Sql,
-  { tenantId }: WebhookJob,
-  endpointId: string,
-  seconds: number,
-): Promise<boolean> {
-  const { count } = await asTenant(sql, tenantId)`
-    update webhook_endpoints set paused_until = now() + ${seconds}::float8 * interval '1 second'
-    where tenant_id = ${tenantId} and id = ${endpointId} and paused_until <= now()
-  `
-  return count === 1
 }
 
 /** Lets the next attempt test an endpoint that has a pause. */

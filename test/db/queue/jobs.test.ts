@@ -12,7 +12,7 @@ import {
   type OperationJob,
   type WebhookJob,
 } from '../../../src/db/queue/jobs.ts'
-import { recordAttemptIfDue } from '../../../src/db/webhooks/webhook-attempts.ts'
+import { recordAttemptIfDue } from '../../../src/webhooks/deliver-webhook.ts'
 import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { database, store } from '../../support/own-store.ts'
 import {

@@ -13,7 +13,7 @@ import { requestReconciliation } from '../../../src/db/reconciliation/reconcilia
 import { eraseCustomer } from '../../../src/db/retention/erased-customers.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import { setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
-import { postponeIfDue, recordAttemptIfDue } from '../../../src/db/webhooks/webhook-attempts.ts'
+import { postponeIfDue, recordAttemptIfDue } from '../../../src/webhooks/deliver-webhook.ts'
 import {
   redeliverIfEnabled,
   replayFailedDeliveries,
