@@ -1,9 +1,9 @@
 // Follows the epoch of stored responses. A process that does not listen for drops knows no epoch, so
 // that it uses no copies.
 import type { Logger } from 'pino'
-import type { Store } from '../../src/db/connection/client.ts'
+import type { Sql, Store } from '../../src/db/connection/client.ts'
 import { RESPONSES_DROPPED_CHANNEL } from '../../src/db/connection/notifications.ts'
-import { readAnswerEpoch } from '../../src/db/idempotency/dropped-responses.ts'
+import { readServer } from '../../src/db/connection/server/server.ts'
 
 const READ_AGAIN_MS = 1_000
 
@@ -41,4 +41,14 @@ export function followAnswerEpoch(
     (isListening) => void (isListening ? read() : forget()),
   )
   return { current: () => current }
+}
+
+/**
+ * Names the current epoch. The name also changes when the server starts, is promoted or is restored from
+ * a backup: an answer that it forgot is not valid any more.
+ */
+export async function readAnswerEpoch(sql: Sql): Promise<string> {
+  const { cluster, timeline, startedAt } = await readServer(sql)
+  const [row] = await sql<{ epoch: string }[]>`select epoch::text from answer_epochs where id = 1`
+  return [cluster, timeline, startedAt, row?.epoch ?? '0'].join(' ')
 }

@@ -1,10 +1,7 @@
 // The scenarios with copies of answers in Redis: a payment that is replayed from a copy, and a copy whose
 // response is dropped and whose API key is revoked. Every answer must be the one of PostgreSQL.
 import { inTransaction } from '../../src/db/connection/transaction.ts'
-import {
-  advanceAnswerEpoch,
-  dropResponseIfCompleted,
-} from '../../src/db/idempotency/dropped-responses.ts'
+import { dropResponses } from '../../src/db/idempotency/dropped-responses.ts'
 import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
 import type { Answer, Operation } from '../simulate/history.ts'
 import { RECOVERY_LIMIT_MS, type Violation } from './results.ts'
@@ -121,11 +118,9 @@ async function dropResponse({ lane, tenant }: Merchant): Promise<void> {
       select id, payment_id as "paymentId" from idempotency_keys where tenant_id = ${tenant.id}
     `
     if (row === undefined) throw new Error('the payment has no key')
-    const operation = { ...row, tenantId: tenant.id, status: 'completed', refundId: null } as const
     // The trigger that records moves must not take it for one of the engine.
     await tx`set local session_replication_role = replica`
-    await dropResponseIfCompleted(tx, operation, 'ietf')
-    await advanceAnswerEpoch(tx)
+    await dropResponses(tx, [{ ...row, tenantId: tenant.id, refundId: null }], 'ietf')
   })
 }
 

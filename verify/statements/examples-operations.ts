@@ -1,7 +1,7 @@
 // Examples of the statements on idempotency keys and operations.
 import { hash } from 'node:crypto'
 import * as cancellations from '../../src/db/idempotency/cancellations.ts'
-import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
+import { dropResponses } from '../../src/db/idempotency/dropped-responses.ts'
 import * as idempotencyKeys from '../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
 import * as keyExpiry from '../../src/db/idempotency/key-expiry.ts'
@@ -89,7 +89,7 @@ const tombstone = { key_hash: hash('sha256', KEY, 'buffer'), expired_at: NOW.toI
 const idempotencyExamples: readonly Example[] = [
   example(idempotencyKeys.countActiveKeys, [ID, LIMIT]),
   example(idempotencyKeys.countStoredKeys, [ID, LIMIT]),
-  example(dropResponseIfCompleted, [overview, 'ietf']),
+  example(dropResponses, [[overview], 'ietf']),
   example(
     reserveEach,
     [[paymentIntent], payments.insertPayments],

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
-import { eraseCustomer } from '../../../src/db/retention/erased-customers.ts'
+import { eraseCustomer } from '../../../src/start/tenants/erase-customer.ts'
 import { revokeKeyIfNotRevoked } from '../../../src/db/tenants/api-keys.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
 import { showId } from '../../../src/domain/resource-id.ts'

@@ -1,11 +1,8 @@
 import { expect, test } from '@jest/globals'
 import pino from 'pino'
-import { followAnswerEpoch } from '../answer-epoch.ts'
+import { followAnswerEpoch, readAnswerEpoch } from '../answer-epoch.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
-import {
-  advanceAnswerEpoch,
-  readAnswerEpoch,
-} from '../../../src/db/idempotency/dropped-responses.ts'
+import { dropResponses } from '../../../src/db/idempotency/dropped-responses.ts'
 import { openTestStore } from '../../../test/db/reservations.ts'
 import { until } from '../../../test/support/until.ts'
 import { database, store } from '../../../test/support/own-store.ts'
@@ -29,7 +26,7 @@ function controlled(sql = store.sql) {
   return { epoch, notify: () => notify(), turn: (isListening: boolean) => turn(isListening) }
 }
 
-const advance = () => inTransaction(store.sql, advanceAnswerEpoch)
+const advance = () => inTransaction(store.sql, (tx) => dropResponses(tx, [], 'ietf'))
 
 test('every process learns a new epoch', async () => {
   const others = [openTestStore(database.url), openTestStore(database.url)]
@@ -49,7 +46,7 @@ test('an epoch that is rolled back is none', async () => {
   const before = await readAnswerEpoch(store.sql)
 
   await inTransaction(store.sql, async (tx) => {
-    await advanceAnswerEpoch(tx)
+    await dropResponses(tx, [], 'ietf')
     throw new Error('rolled back')
   }).catch(() => {})
 

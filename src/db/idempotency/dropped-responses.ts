@@ -1,33 +1,43 @@
-// Replaces a stored response permanently by one that says that it was dropped: for responses that
+// Replaces stored responses permanently by one that says that they were dropped: for responses that
 // contain what they should not. The idempotency key stays used, so that no retry executes anything.
 // A completed response changes only so, and each drop begins a new epoch in its own transaction: what was
 // copied in an earlier epoch is not valid any more.
 import type { Flavor } from '../../domain/problems/flavor.ts'
-import type { StoredResponse } from '../../domain/operations/operation.ts'
+import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
 import { paymentPath } from '../../domain/payments/payment.ts'
 import { refundPath } from '../../domain/payments/refund.ts'
 import { problemResponse, RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
-import type { Sql, Transaction } from '../connection/client.ts'
+import type { Transaction } from '../connection/client.ts'
 import { RESPONSES_DROPPED_CHANNEL } from '../connection/notifications.ts'
-import { readServer } from '../connection/server/server.ts'
-import type { OperationOverview } from '../operators/lists/operation-overviews.ts'
 
-/** `already_dropped`: another request dropped it first, and nothing changed. */
-export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
+/** A completed operation whose response is dropped. */
+export interface AnsweredOperation extends OperationRef {
+  readonly paymentId: string | null
+  readonly refundId: string | null
+}
 
-/** The operation whose response is dropped. */
-export type AnsweredOperation = Pick<
-  OperationOverview,
-  'tenantId' | 'id' | 'status' | 'paymentId' | 'refundId'
->
+/** Replaces responses. Returns how many were not dropped before. */
+export async function dropResponses(
+  tx: Transaction,
+  operations: readonly AnsweredOperation[],
+  flavor: Flavor,
+): Promise<number> {
+  // It is announced when the transaction commits.
+  await tx`
+    insert into answer_epochs (id, epoch) values (1, 1)
+    on conflict (id) do update set epoch = answer_epochs.epoch + 1
+    returning pg_notify(${RESPONSES_DROPPED_CHANNEL}, '') as announced
+  `
+  let dropped = 0
+  for (const operation of operations) dropped += await dropResponse(tx, operation, flavor)
+  return dropped
+}
 
-/** Replaces the stored response of a completed operation. */
-export async function dropResponseIfCompleted(
+async function dropResponse(
   tx: Transaction,
   operation: AnsweredOperation,
   flavor: Flavor,
-): Promise<DropResult> {
-  if (operation.status !== 'completed') return 'not_completed'
+): Promise<number> {
   const { tenantId, id } = operation
   const [named] = await tx<{ location: string | null }[]>`
     select response_headers ->> 'location' as location from idempotency_keys
@@ -43,7 +53,7 @@ export async function dropResponseIfCompleted(
     where tenant_id = ${tenantId} and id = ${id}
       and status = 'completed' and response_status <> ${response.status}
   `
-  return count > 0 ? 'dropped' : 'already_dropped'
+  return count
 }
 
 function locationOf({ refundId, paymentId }: AnsweredOperation): string | null {
@@ -57,23 +67,4 @@ function droppedResponse(flavor: Flavor, location: string | null): StoredRespons
   const extensions = location === null ? {} : { location }
   const response = problemResponse(flavor, 'response-dropped', detail, extensions)
   return { ...response, headers: { ...response.headers, ...extensions } }
-}
-
-/** Begins a new epoch, and announces it when the transaction commits. */
-export async function advanceAnswerEpoch(tx: Transaction): Promise<void> {
-  await tx`
-    insert into answer_epochs (id, epoch) values (1, 1)
-    on conflict (id) do update set epoch = answer_epochs.epoch + 1
-    returning pg_notify(${RESPONSES_DROPPED_CHANNEL}, '') as announced
-  `
-}
-
-/**
- * Names the current epoch. The name also changes when the server starts, is promoted or is restored from
- * a backup: an answer that it forgot is not valid any more.
- */
-export async function readAnswerEpoch(sql: Sql): Promise<string> {
-  const { cluster, timeline, startedAt } = await readServer(sql)
-  const [row] = await sql<{ epoch: string }[]>`select epoch::text from answer_epochs where id = 1`
-  return [cluster, timeline, startedAt, row?.epoch ?? '0'].join(' ')
 }

@@ -1,8 +1,5 @@
 // The endpoints below /admin/operations: operations of all tenants, and what operators do about them.
-import {
-  advanceAnswerEpoch,
-  dropResponseIfCompleted,
-} from '../../db/idempotency/dropped-responses.ts'
+import { dropResponses } from '../../db/idempotency/dropped-responses.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import {
   findLastResolution,
@@ -228,10 +225,9 @@ export const operatedEndpoints: Endpoints = {
     action: 'response.drop',
     on: operation,
     async work({ parts: { settings }, tx, found }) {
-      const result = await dropResponseIfCompleted(tx, found, settings.IDEMPOTENCY_FLAVOR)
-      if (result === 'not_completed') throw new ProblemError('operation-not-completed')
-      await advanceAnswerEpoch(tx)
-      return { details: { result } }
+      if (found.status !== 'completed') throw new ProblemError('operation-not-completed')
+      const dropped = await dropResponses(tx, [found], settings.IDEMPOTENCY_FLAVOR)
+      return { details: { result: dropped === 1 ? 'dropped' : 'already_dropped' } }
     },
     answers: { 204: { description: 'The response is dropped.' } },
     problems: ['operation-not-completed'],

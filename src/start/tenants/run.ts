@@ -4,7 +4,8 @@ import { ConfigError } from '../../config-error.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
-import { addCustomers, listOwned, erase } from './customers.ts'
+import { addCustomers, listOwned } from './customers.ts'
+import { erase } from './erase-customer.ts'
 import {
   addKey,
   create,

@@ -10,7 +10,7 @@ import { announceIfExpiring, lookIfExpired } from '../../../src/db/payments/expi
 import { requeueProviderEventUnlessApplied } from '../../../src/db/queue/dead-letters.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import { requestReconciliation } from '../../../src/db/reconciliation/reconciliation-runs.ts'
-import { eraseCustomer } from '../../../src/db/retention/erased-customers.ts'
+import { eraseCustomer } from '../../../src/start/tenants/erase-customer.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import { setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { postponeIfDue, recordAttemptIfDue } from '../../../src/webhooks/deliver-webhook.ts'

@@ -1,17 +1,18 @@
-// Removes what is personal of a customer from a tenant's payments: who paid, with which card, and what
-// the client wrote about it. Amounts, states, the provider's ids and the ledger stay.
-import type { Flavor } from '../../domain/problems/flavor.ts'
+// `npm run tenants -- erase`: removes what is personal of a customer from a tenant's payments: who paid, with
+// which card, and what the client wrote about it. Amounts, states, the provider's ids and the ledger stay.
+import { readConfig } from '../../config.ts'
+import type { Transaction } from '../../db/connection/client.ts'
+import { allowLongStatements } from '../../db/connection/transaction.ts'
+import { dropResponses, type AnsweredOperation } from '../../db/idempotency/dropped-responses.ts'
+import { findTenant } from '../../db/tenants/tenants.ts'
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
-import type { Transaction } from '../connection/client.ts'
-import { allowLongStatements } from '../connection/transaction.ts'
-import {
-  advanceAnswerEpoch,
-  dropResponseIfCompleted,
-  type AnsweredOperation,
-} from '../idempotency/dropped-responses.ts'
+import type { Flavor } from '../../domain/problems/flavor.ts'
+import { showTenantId } from '../../domain/tenants/tenant.ts'
+import { readCustomers, readTenantId, UsageError, type Given } from './arguments.ts'
+import { change, refuse, type Command } from './commands.ts'
 
 /** A customer of the provider, as the payments of a tenant name it. */
-export interface TenantCustomer {
+interface TenantCustomer {
   readonly tenantId: string
   readonly provider: string
   readonly customer: string
@@ -20,13 +21,32 @@ export interface TenantCustomer {
 /** Stands in for a payment method that was erased. */
 const ERASED = 'erased'
 
-/** How many rows were changed. */
-export interface ErasedCounts {
-  readonly payments: number
-  readonly refunds: number
-  readonly events: number
-  readonly timelineEntries: number
-  readonly responses: number
+/** Erases one customer in one transaction. The audit record has only the counts. */
+export function erase({ subject, rest }: Given): Command {
+  const tenantId = readTenantId(subject)
+  const [customer, ...others] = readCustomers(rest)
+  if (customer === undefined || others.length > 0) {
+    throw new UsageError('erase takes the id of one tenant and the id of one customer')
+  }
+  return (store) =>
+    change(store, 'customer.erase', async (tx) => {
+      if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
+      const named = { tenantId, provider: readConfig().PROVIDER, customer }
+      // There is no index on the customer: each statement reads all payments of the tenant.
+      await allowLongStatements(tx)
+      await releaseCustomer(tx, named)
+      const open = await countOpenPayments(tx, named)
+      if (open > 0) {
+        refuse(`${open} payments of ${customer} have not ended. Nothing was erased; erase it later`)
+      }
+      const counts = await eraseCustomer(tx, named, readConfig().IDEMPOTENCY_FLAVOR)
+      const { payments, refunds, events, timelineEntries, responses } = counts
+      const printed =
+        `Erased ${customer} from ${payments} payments, ${refunds} refunds, ${events} events and ` +
+        `${timelineEntries} timeline entries, and dropped ${responses} stored responses.\n` +
+        'The ledger is unchanged. The provider has records of its own: erase the customer there too.\n'
+      return { subject: showTenantId(tenantId), details: { result: 'erased', ...counts }, printed }
+    })
 }
 
 /** Takes the customer from the tenant, so that no new payment can name it. */
@@ -46,8 +66,6 @@ export async function countOpenPayments(
   tx: Transaction,
   { tenantId, provider, customer }: TenantCustomer,
 ): Promise<number> {
-  // It reads all payments of the tenant: there is no index on the customer.
-  await allowLongStatements(tx)
   const [row] = await tx<{ open: number }[]>`
     select count(*)::int as open from payments
     where tenant_id = ${tenantId} and provider = ${provider}
@@ -66,14 +84,13 @@ export async function countOpenPayments(
 
 /**
  * Erases the customer from its payments, their refunds, events and timelines, and drops the stored
- * responses about them. Their idempotency keys stay used.
+ * responses about them. Their idempotency keys stay used. Returns how many rows were changed.
  */
 export async function eraseCustomer(
   tx: Transaction,
   { tenantId, provider, customer }: TenantCustomer,
   flavor: Flavor,
-): Promise<ErasedCounts> {
-  await allowLongStatements(tx)
+) {
   const ofPayment = { customer: null, description: null, metadata: {}, client_secret: null }
   const erased = await tx<{ id: string }[]>`
     update payments set
@@ -104,33 +121,17 @@ export async function eraseCustomer(
     where tenant_id = ${tenantId}
       and payment_id = any(${ids}::uuid[]) and asked ? 'payment_method'
   `
+  const operations = await tx<AnsweredOperation[]>`
+    select tenant_id as "tenantId", id, payment_id as "paymentId", refund_id as "refundId"
+    from idempotency_keys
+    where tenant_id = ${tenantId} and status = 'completed'
+      and payment_id = any(${ids}::uuid[])
+  `
   return {
     payments: ids.length,
     refunds: refunds.count,
     events: events.count,
     timelineEntries: timelineEntries.count,
-    responses: await dropResponses(tx, tenantId, ids, flavor),
+    responses: await dropResponses(tx, operations, flavor),
   }
-}
-
-/** Drops the responses about payments, and returns how many these were. */
-async function dropResponses(
-  tx: Transaction,
-  tenantId: string,
-  paymentIds: readonly string[],
-  flavor: Flavor,
-): Promise<number> {
-  const operations = await tx<AnsweredOperation[]>`
-    select tenant_id as "tenantId", id, status, payment_id as "paymentId", refund_id as "refundId"
-    from idempotency_keys
-    where tenant_id = ${tenantId} and status = 'completed'
-      and payment_id = any(${[...paymentIds]}::uuid[])
-  `
-  if (operations.length > 0) await advanceAnswerEpoch(tx)
-  let dropped = 0
-  for (const operation of operations) {
-    const result = await dropResponseIfCompleted(tx, operation, flavor)
-    if (result === 'dropped') dropped += 1
-  }
-  return dropped
 }
