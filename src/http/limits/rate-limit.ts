@@ -2,7 +2,8 @@
 // counts by itself and adds its count to the tenant's shared count in blocks, after it has
 // answered, so that no request waits for a limit.
 import type { Logger } from 'pino'
-import type { SharedCount } from '../../db/tenants/rate-limits.ts'
+import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import type { Sql } from '../../db/connection/client.ts'
 
 type RateKind = 'writes' | 'reads'
 
@@ -41,6 +42,12 @@ interface Count {
   own: number
   sending: boolean
 }
+
+/**
+ * Adds to the count of that name and returns the new value. A new count starts at zero when the
+ * previous one has expired.
+ */
+export type SharedCount = (name: string, points: number, endsInMs: number) => Promise<number>
 
 export function createRateLimiter(
   windowSeconds: number,
@@ -109,5 +116,50 @@ export function rateLimitHeaders(standing: RateStanding): Record<string, string>
   return {
     'ratelimit-policy': `"${kind}";q=${limit};w=${windowSeconds}`,
     ratelimit: `"${kind}";r=${remaining};t=${resetSeconds}`,
+  }
+}
+
+/**
+ * Returns a function that adds to a count in the database, with rate-limiter-flexible in a table of its
+ * format. Counts are disposable: they expire with their window.
+ */
+export function createSharedCount(sql: Sql): SharedCount {
+  const limiter = new RateLimiterPostgres({
+    storeClient: asPgPool(sql),
+    storeType: 'pool',
+    tableName: 'rate_limits',
+    tableCreated: true,
+    // A tenant has two rows, which are reused: the table does not grow.
+    clearExpiredByTimeout: false,
+    keyPrefix: '',
+    // The limiter only counts; the API process compares the count with the limit.
+    points: Number.MAX_SAFE_INTEGER,
+    duration: 1,
+  })
+  return async (name, points, endsInMs) => {
+    const customDuration = Math.max(1, endsInMs) / 1_000
+    const { consumedPoints } = await limiter.penalty(name, points, { customDuration })
+    return consumedPoints
+  }
+}
+
+interface Query {
+  readonly text: string
+  readonly values: readonly (string | number)[]
+}
+
+/** The package supports only the `pg` driver, and uses only `query` of its pool. */
+function asPgPool(sql: Sql) {
+  return {
+    async query({ text, values }: Query) {
+      // The package multiplies seconds into milliseconds, which may not be an integer.
+      const integers = values.map((value) =>
+        typeof value === 'number' ? Math.round(value) : value,
+      )
+      const rows = await sql.unsafe<{ points: number; expire: string }[]>(text, integers, {
+        prepare: true,
+      })
+      return { rows: rows.map((row) => ({ ...row, expire: Number(row.expire) })) }
+    },
   }
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { Page } from '../../db/connection/pages.ts'
 import { listEvents } from '../../db/events/events.ts'
-import { listReplays, type ReplayCount } from '../../db/idempotency/key-replays.ts'
 import { listLedgerTransactions } from '../../db/ledger/ledger-transactions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import {
@@ -44,6 +43,7 @@ import {
 import { byId, byName, byText } from '../contracts/parameters.ts'
 import { render, type Json } from '../contracts/render.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { listReplays, type ReplayCount } from '../keyed/replay-counter.ts'
 import { currencyFilter, keyFilter, providerIdFilter, type Filter } from '../requests/list-query.ts'
 import { disputeSchema } from '../resources/disputes.ts'
 import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'

@@ -1,8 +1,11 @@
 // The rate limit of a tenant over HTTP, in one process and across processes.
 import { describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { type SharedCount } from '../../../src/db/tenants/rate-limits.ts'
-import { createRateLimiter, type RateLimiter } from '../../../src/http/limits/rate-limit.ts'
+import {
+  createRateLimiter,
+  type RateLimiter,
+  type SharedCount,
+} from '../../../src/http/limits/rate-limit.ts'
 import { get, postPayment, type ApiResponse } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'

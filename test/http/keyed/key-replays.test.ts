@@ -5,10 +5,10 @@ import { SERVICE_ROLE } from '../../../src/config.ts'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
 import { asTenant } from '../../../src/db/connection/transaction.ts'
 import { deleteExpiredKeys } from '../../../src/db/idempotency/key-expiry.ts'
-import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
+import { addReplays, listReplays } from '../../../src/http/keyed/replay-counter.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { expireKeys } from '../../support/expired-keys.ts'
-import { claimedOperation, finish, pendingOperation } from '../reservations.ts'
+import { claimedOperation, finish, pendingOperation } from '../../db/reservations.ts'
 import { database, store as owner } from '../../support/own-store.ts'
 
 let store: Store
