@@ -1,7 +1,7 @@
 // A call of a function of src, which sends the function's statements, and the arguments of the examples.
 // They select the variants of the statements.
 import type { Intent } from '../../src/db/idempotency/intent.ts'
-import type { LocalReservation } from '../../src/db/idempotency/local-operations.ts'
+import type { LocalReservation } from '../../src/http/keyed/keyed-locally.ts'
 import type { Claim } from '../../src/db/operations/leases.ts'
 import type { RepeatRule } from '../../src/db/operations/sweeper.ts'
 import type { OperationOverview } from '../../src/db/operators/lists/operation-overviews.ts'

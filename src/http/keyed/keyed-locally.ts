@@ -1,11 +1,20 @@
 // Serves keyed requests whose operation makes no provider call. One transaction reserves the key,
 // does the work and stores the response, so that there is no state between accepted and completed.
 import type { z } from 'zod'
-import type { Transaction } from '../../db/connection/client.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { doOnce, type LocalReservation } from '../../db/idempotency/local-operations.ts'
+import type { Sql, Transaction } from '../../db/connection/client.ts'
+import { inTenant } from '../../db/connection/transaction.ts'
+import {
+  findReservedKey,
+  keyColumns,
+  keyFromRow,
+  type IdempotencyKey,
+  type KeyRow,
+} from '../../db/idempotency/idempotency-keys.ts'
+import { reserveKeys, type KeyRequest } from '../../db/idempotency/reserve-keys.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
+import { responseBody } from '../../encryption/encryption.ts'
 import type { BodyContract, Contract, Endpoints } from '../contracts/contract.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { validateBody } from '../requests/validate-body.ts'
@@ -18,6 +27,11 @@ import {
   withinKeyLimits,
   type KeyedRequest,
 } from './keyed-request.ts'
+
+/** A local operation that a client requests. */
+export interface LocalReservation extends KeyRequest {
+  readonly operation: LocalOperation
+}
 
 /** Describes one local operation, and what openapi.yaml says about it. */
 interface LocalRoute<Body extends z.ZodObject, Input> extends Contract {
@@ -77,4 +91,41 @@ export async function doWithinLimits(
   } catch (error) {
     throw await withTombstone(parts, reservation, error)
   }
+}
+
+/**
+ * Reserves the key, does the work and stores its response, all or nothing. When the key is already
+ * used, the work is not done, and its row is returned; the insert waits for a concurrent
+ * transaction with the same key. The id of the row tells whether this reservation won.
+ *
+ * @param work awaits only statements of the transaction. Its errors roll everything back, including
+ *   the reservation, and are rethrown.
+ * @throws KeyExpiredError when the key has expired and must not be reused.
+ * @throws FirstSentRefusedError when its deleted key may have been used by the same request.
+ */
+export async function doOnce(
+  sql: Sql,
+  reservation: LocalReservation,
+  work: (tx: Transaction) => Promise<StoredResponse>,
+): Promise<IdempotencyKey> {
+  const { tenantId, id } = reservation
+  const completed = await inTenant(sql, tenantId, async (tx) => {
+    const [reserved] = await reserveKeys(tx, tenantId, [reservation])
+    if (reserved === undefined) return undefined
+    const response = await work(tx)
+    const [row] = await tx<KeyRow[]>`
+      update idempotency_keys set
+        status = 'completed',
+        recovery_point = 'finished',
+        response_version = ${RESPONSE_VERSION},
+        response_status = ${response.status},
+        response_headers = ${JSON.stringify(response.headers)}::jsonb,
+        response_body = ${responseBody.encrypt({ tenantId, id }, response.body)},
+        finished_at = now()
+      where tenant_id = ${tenantId} and id = ${id}
+      returning ${keyColumns(tx)}
+    `
+    return row
+  })
+  return completed ? keyFromRow(completed) : await findReservedKey(sql, reservation)
 }

@@ -7,7 +7,7 @@ import { FirstSentRefusedError } from '../../../src/db/idempotency/key-tombstone
 import { batchReservations } from '../../../src/db/idempotency/intents.ts'
 import { findEach } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { deleteExpiredKeys } from '../../../src/db/idempotency/key-expiry.ts'
-import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { until } from '../../support/until.ts'

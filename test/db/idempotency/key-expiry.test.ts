@@ -12,7 +12,7 @@ import {
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
-import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'

@@ -9,7 +9,7 @@ import {
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { handOverIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
 import { readOperation } from '../../../src/db/operations/operation-rows.ts'
-import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
 import { parkIfExpired, resumeIfExpired } from '../../../src/db/operations/sweeper.ts'
 import { inService, inTransaction } from '../../../src/db/connection/transaction.ts'
 import {

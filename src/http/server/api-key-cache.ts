@@ -1,9 +1,8 @@
 // Caches API keys for a few seconds, so that a request needs no query. After a key ends, a
 // notification clears the cache of every process; a process that is not listening caches nothing.
-import { timingSafeEqual } from 'node:crypto'
-import { authenticateKey, hashApiKey, type AuthenticatedKey } from './api-keys.ts'
-import type { Store } from '../connection/client.ts'
-import { KEYS_ENDED_CHANNEL } from '../connection/notifications.ts'
+import { authenticateKey, hashApiKey, type AuthenticatedKey } from '../../db/tenants/api-keys.ts'
+import type { Store } from '../../db/connection/client.ts'
+import { KEYS_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
 
 /** Some megabytes; beyond that the oldest entry is evicted. */
 const CACHED_KEYS_MAX = 10_000
@@ -17,12 +16,6 @@ export interface ApiKeyCache {
   forget(): void
 }
 
-interface CachedApiKey {
-  readonly hash: Buffer
-  readonly key: AuthenticatedKey
-  readonly untilMs: number
-}
-
 /**
  * @param seconds how long a key is cached, which is also how long an ended key works when its
  *   notification is lost. 0 disables the cache.
@@ -32,7 +25,8 @@ export function createApiKeyCache(
   seconds: number,
   now: () => number = () => performance.now(),
 ): ApiKeyCache {
-  const cached = new Map<string, CachedApiKey>()
+  /** By the hashes of the keys. */
+  const cached = new Map<string, { readonly key: AuthenticatedKey; readonly untilMs: number }>()
   let isListening = false
   // Counts endings: a query that began before a key ended must not be cached.
   let endings = 0
@@ -49,26 +43,21 @@ export function createApiKeyCache(
 
   return {
     recall(apiKey) {
-      const hash = hashApiKey(apiKey)
-      const entry = cached.get(hash.toString('latin1'))
-      if (entry === undefined || entry.untilMs <= now()) return undefined
-      return timingSafeEqual(entry.hash, hash) ? entry.key : undefined
+      const entry = cached.get(nameOf(apiKey))
+      return entry !== undefined && entry.untilMs > now() ? entry.key : undefined
     },
     async find(apiKey) {
       const [startedAtMs, endingsBefore, listened] = [now(), endings, isListening]
       const key = await authenticateKey(store, apiKey)
       if (key === undefined || !listened || endings !== endingsBefore) return key
-      const hash = hashApiKey(apiKey)
-      if (cached.size >= CACHED_KEYS_MAX) evictOldest(cached)
+      const [oldest = ''] = cached.keys()
+      if (cached.size >= CACHED_KEYS_MAX) cached.delete(oldest)
       const worksMs = Math.min(seconds, key.worksSeconds ?? seconds) * 1_000
-      cached.set(hash.toString('latin1'), { hash, key, untilMs: startedAtMs + worksMs })
+      cached.set(nameOf(apiKey), { key, untilMs: startedAtMs + worksMs })
       return key
     },
     forget,
   }
 }
 
-function evictOldest(cached: Map<string, CachedApiKey>): void {
-  const [first] = cached.keys()
-  if (first !== undefined) cached.delete(first)
-}
+const nameOf = (apiKey: string): string => hashApiKey(apiKey).toString('latin1')

@@ -9,7 +9,7 @@ import {
   rotateKeyIfActive,
 } from '../../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { createApiKeyCache, type ApiKeyCache } from '../../../src/db/tenants/api-key-cache.ts'
+import { createApiKeyCache, type ApiKeyCache } from '../../../src/http/server/api-key-cache.ts'
 import {
   createTenant,
   setTenantDisabled,
@@ -19,7 +19,7 @@ import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { parseKeyId, showKeyId, type ApiKey } from '../../../src/domain/tenants/api-key.ts'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'
-import { openTestStore } from '../reservations.ts'
+import { openTestStore } from '../../db/reservations.ts'
 import { until } from '../../support/until.ts'
 import { database, store } from '../../support/own-store.ts'
 import { watchSql } from '../../support/watched-sql.ts'
