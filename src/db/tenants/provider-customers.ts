@@ -5,7 +5,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { listOf, matching, type Page, type PageRequest } from '../connection/pages.ts'
 import { rowsOf } from '../connection/rows.ts'
 
-export interface Assignment {
+interface Assignment {
   readonly tenantId: string
   readonly provider: string
   /** The provider's ids of the customers. */
@@ -14,31 +14,18 @@ export interface Assignment {
   readonly from?: string | undefined
 }
 
-/** Customers belong to another tenant than the one from which they may be taken. */
-export class OwnedElsewhereError extends Error {
-  override name = 'OwnedElsewhereError'
-  readonly owned: readonly Pick<Customer, 'id' | 'tenantId'>[]
-
-  constructor(owned: OwnedElsewhereError['owned']) {
-    super('customers belong to another tenant')
-    this.owned = owned
-  }
-}
-
 /**
  * Assigns customers to a tenant. A customer that the tenant already has stays as it is, and one of
- * the tenant `from` moves.
- *
- * @throws OwnedElsewhereError when a customer belongs to any other tenant. The transaction must be
- *   rolled back.
+ * the tenant `from` moves. Returns those that belong to any other tenant: if there is one, the caller has
+ * to roll back.
  */
 export async function assignCustomers(
   tx: Transaction,
   { tenantId, provider, customers, from = tenantId }: Assignment,
-): Promise<void> {
+): Promise<readonly Pick<Customer, 'id' | 'tenantId'>[]> {
   // Two operators lock the same rows in the same order.
   const ids = [...new Set(customers)].toSorted()
-  if (ids.length === 0) return
+  if (ids.length === 0) return []
   const rows = ids.map((id) => ({ tenant_id: tenantId, provider, id }))
   await tx`
     insert into provider_customers ${rowsOf(tx, rows)}
@@ -47,13 +34,12 @@ export async function assignCustomers(
     where provider_customers.tenant_id = ${from}::uuid
       and provider_customers.tenant_id <> excluded.tenant_id
   `
-  const owned = await tx<OwnedElsewhereError['owned'][number][]>`
+  return await tx<Pick<Customer, 'id' | 'tenantId'>[]>`
     select id, tenant_id as "tenantId" from provider_customers
     where provider = ${provider}
       and id = any(${[...customers]}::text[]) and tenant_id <> ${tenantId}
     order by id
   `
-  if (owned.length > 0) throw new OwnedElsewhereError([...owned])
 }
 
 /**

@@ -1,12 +1,6 @@
 // POST and GET /admin/tenants/:id/customers: which customers of the provider belong to a tenant.
 import { z } from 'zod'
-import {
-  assignCustomers,
-  listCustomers,
-  OwnedElsewhereError,
-  type Assignment,
-} from '../../db/tenants/provider-customers.ts'
-import type { Transaction } from '../../db/connection/client.ts'
+import { assignCustomers, listCustomers } from '../../db/tenants/provider-customers.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import {
   describeOwners,
@@ -60,16 +54,6 @@ const assignCustomersBody = z.strictObject({
     }),
 })
 
-/** @throws ProblemError customer-of-another-tenant. */
-async function assign(tx: Transaction, assignment: Assignment): Promise<void> {
-  try {
-    await assignCustomers(tx, assignment)
-  } catch (error) {
-    if (!(error instanceof OwnedElsewhereError)) throw error
-    throw new ProblemError('customer-of-another-tenant', { detail: describeOwners(error.owned) })
-  }
-}
-
 export const customerEndpoints: Endpoints = {
   'POST /admin/tenants/:id/customers': adminCommand({
     operationId: 'assignCustomers',
@@ -84,7 +68,11 @@ export const customerEndpoints: Endpoints = {
     },
     async work({ parts: { providerName: provider }, tx, body: { customers, from }, found }) {
       const previous = from === undefined ? undefined : parseTenantId(from)
-      await assign(tx, { tenantId: found.id, provider, customers, from: previous })
+      const assignment = { tenantId: found.id, provider, customers, from: previous }
+      const owned = await assignCustomers(tx, assignment)
+      if (owned.length > 0) {
+        throw new ProblemError('customer-of-another-tenant', { detail: describeOwners(owned) })
+      }
       return {
         answer: { object: 'assignment', tenant: showTenantId(found.id), customers },
         details: { result: 'assigned', customers, ...(from === undefined ? {} : { from }) },

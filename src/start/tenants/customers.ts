@@ -1,11 +1,5 @@
 // The commands of `npm run tenants` about customers: which tenant may charge which customer of the provider.
-import {
-  assignCustomers,
-  listCustomers,
-  OwnedElsewhereError,
-  type Assignment,
-} from '../../db/tenants/provider-customers.ts'
-import type { Transaction } from '../../db/connection/client.ts'
+import { assignCustomers, listCustomers } from '../../db/tenants/provider-customers.ts'
 import { readConfig } from '../../config.ts'
 import { findTenant } from '../../db/tenants/tenants.ts'
 import { showTenantId, describeOwners } from '../../domain/tenants/tenant.ts'
@@ -21,20 +15,15 @@ export function addCustomers({ subject, rest, values }: Given): Command {
   return (store) =>
     change(store, 'customers.assign', async (tx) => {
       if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
-      await assign(tx, { tenantId, provider: readConfig().PROVIDER, customers, from })
+      const assignment = { tenantId, provider: readConfig().PROVIDER, customers, from }
+      const owned = await assignCustomers(tx, assignment)
+      if (owned.length > 0) {
+        refuse(`${describeOwners(owned)} Name that tenant in --from to move them`)
+      }
       const details = { result: 'assigned', customers, ...previousTenant }
       const printed = `${subject} may charge ${customers.join(', ')}.\n`
       return { subject: showTenantId(tenantId), details, printed }
     })
-}
-
-async function assign(tx: Transaction, assignment: Assignment): Promise<void> {
-  try {
-    await assignCustomers(tx, assignment)
-  } catch (error) {
-    if (!(error instanceof OwnedElsewhereError)) throw error
-    refuse(`${describeOwners(error.owned)} Name that tenant in --from to move them`)
-  }
 }
 
 export function listOwned({ subject }: Given): Command {
