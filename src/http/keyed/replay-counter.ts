@@ -18,7 +18,7 @@ const KEYS_MAX = 4_000
 const LAST_WRITE_MS = 1_000
 
 /** What a request got that used a key again: the stored response, a 409 or a 422. */
-export type KeyReuse = 'replays' | 'conflicts' | 'mismatches'
+type KeyReuse = 'replays' | 'conflicts' | 'mismatches'
 
 export interface ReplayCount extends OperationRef, Record<KeyReuse, number> {
   readonly firstAt: Date
