@@ -46,9 +46,9 @@ export async function grantRightsOnNodes(sql: Sql, role: string): Promise<void> 
   for (const [table, rights] of Object.entries(rightsOfService)) {
     if (!rights.includes('(')) continue
     const grant = `grant ${rights.replaceAll(/ \([^)]*\)/g, '')} on %s to ${role}`
-    await sql`
-      select run_command_on_placements(name::regclass, ${grant}::text)
-      from drizzle.distributed_tables where name = ${table}
-    `
+    await sql.unsafe(`
+      select run_command_on_placements(name::regclass, '${grant}')
+      from drizzle.distributed_tables where name = '${table}'
+    `)
   }
 }

@@ -39,7 +39,6 @@ test('every example is of one exported function of src', () => {
 const SENT_ELSEWHERE = [
   'db/connection/server/server.ts',
   'migrations/database-facts.ts',
-  'migrations/distribution.ts',
   'migrations/migrate.ts',
   'start/doctor/database.ts',
 ]

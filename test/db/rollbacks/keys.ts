@@ -1,6 +1,7 @@
 // Transactions that reserve, cancel and expire idempotency keys.
 import { hash, randomUUIDv7 } from 'node:crypto'
 import { requestCancellation } from '../../../src/db/idempotency/cancellations.ts'
+import { dropResponses } from '../../../src/db/idempotency/dropped-responses.ts'
 import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { deleteExpiredKeys, keepIfPartlyExecuted } from '../../../src/db/idempotency/key-expiry.ts'
@@ -86,6 +87,14 @@ export const keyCases: readonly Case[] = [
     return ofTenant((tx) =>
       requestCancellation(tx, operation, { provider: 'stripe', retentionSeconds: 86_400 }),
     )
+  }),
+  prepared('the drop of a response', async () => {
+    const payment = await captured(t)
+    const [key] = await t.engine.store.sql<{ id: string }[]>`
+      select id from idempotency_keys where payment_id = ${payment.paymentId}
+    `
+    const operation = { ...payment, id: key?.id ?? '', refundId: null }
+    return ofTenant((tx) => dropResponses(tx, [operation], 'ietf'))
   }),
   {
     name: 'the deletion of expired keys, with their tombstones',
