@@ -21,7 +21,6 @@ import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { countActiveKeys, countStoredKeys } from './db/idempotency/idempotency-keys.ts'
 import { createPlaces } from './http/limits/concurrency.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
-import { sessionLimits } from './http/operators/authenticate.ts'
 import { createLiveFeed } from './http/console/live-feed.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
 import { createReplayCounter } from './http/keyed/replay-counter.ts'
@@ -31,7 +30,7 @@ import { localOperations } from './domain/operations/operation.ts'
 import { type Engine, systemClock } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { operations } from './operations/index.ts'
-import { createOverviewReader } from './db/operators/overview.ts'
+import { createOverviewReader } from './http/operators/overview-figures.ts'
 import {
   readProviderClock,
   recordClocksApart,
@@ -79,7 +78,7 @@ export async function wireApi(
       store,
       watch,
       log,
-      limits: sessionLimits(config),
+      idleSeconds: config.CONSOLE_IDLE_SECONDS,
       timeoutMs: config.STORE_TIMEOUT_MS,
     }),
     limits: {

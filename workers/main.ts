@@ -1,10 +1,10 @@
 // The worker process: fetches jobs from pg-boss and handles them until it is told to stop.
 import type { Logger } from 'pino'
-import { startReporting, type ProcessReporter } from '../src/db/operators/process-reporter.ts'
+import { startReporting, type ProcessReporter } from '../src/start/process-reporter.ts'
 import { requireSafeDatabase } from '../src/migrations/database-facts.ts'
 import { PgBoss, type BackendProfile } from 'pg-boss'
 import { queueGroups, readConfig, type Config, type QueueGroup } from '../src/config.ts'
-import { readHealthFigures } from '../src/db/operators/health-figures.ts'
+import { readHealthFigures } from '../src/metrics/store-gauges.ts'
 import { openJobStore, type JobStore } from '../src/db/queue/job-store.ts'
 import { ensureQueues, jobBackend } from '../src/migrations/queues.ts'
 import { JOB_SCHEMA } from '../src/db/queue/jobs.ts'

@@ -9,7 +9,7 @@ import {
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../src/db/idempotency/key-expiry.ts'
-import { readHealthFigures } from '../../src/db/operators/health-figures.ts'
+import { readHealthFigures } from '../../src/metrics/store-gauges.ts'
 import { deleteOldTombstones, findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
 import {
   deadLetterOrphanedJobs,

@@ -1,5 +1,5 @@
 // Defines an endpoint: a function from the parts of the service and a request to an answer.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import type { Logger } from 'pino'
 import type { Answers } from '../answers/answers.ts'
@@ -7,7 +7,6 @@ import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { FindKey, Reserve } from '../db/idempotency/intents.ts'
 import { withinMs } from '../db/connection/store-errors.ts'
-import type { Overview } from '../db/operators/overview.ts'
 import type { ApiKeyCache } from './server/api-key-cache.ts'
 import type { Operations } from '../engine/engine.ts'
 import type { Route } from '../domain/payments/routing.ts'
@@ -23,7 +22,6 @@ import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
 import type { ReplayCounter } from './keyed/replay-counter.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
-import type { LiveFeed } from './console/live-feed.ts'
 
 /** Limits that keep one tenant, or one failure, from making the service unavailable to all. */
 export interface ApiLimits {
@@ -33,6 +31,15 @@ export interface ApiLimits {
   readonly activeKeys: KeysLimit
   readonly storedKeys: KeysLimit
   readonly storeBreaker: StoreBreaker
+}
+
+/** Sends what happens to the browsers of operators. */
+export interface LiveFeed {
+  isFull(): boolean
+  /** Sends events to the response until its browser disconnects or its session ends. */
+  add(response: ServerResponse, tokenHash: Buffer): void
+  /** Ends all connections. Later ones are ended at once. */
+  stop(): void
 }
 
 /** The parts of the service that endpoints use. */
@@ -49,8 +56,7 @@ export interface ApiParts {
   readonly findKey: FindKey
   readonly watch: IdleWatch
   /** Reads the overview of operators, at most once a second. */
-  readonly readOverview: () => Promise<Overview>
-  /** Sends what happens to the browsers of operators. */
+  readonly readOverview: () => Promise<object>
   readonly live: LiveFeed
   /** Wakes the workers; call it after the transaction that enqueued a job was committed. */
   readonly wakeWorkers: () => void

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { HealthFigures } from '../../src/db/operators/health-figures.ts'
+import type { HealthFigures } from '../../src/metrics/store-gauges.ts'
 import { createMetrics, type Metrics, definitions, PREFIX } from '../../src/metrics/metrics.ts'
 import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
 import { exportStoreGauges } from '../../src/metrics/store-gauges.ts'

@@ -70,7 +70,7 @@ test('each right of the service role has a statement that needs it, and no state
   const unneeded = granted.filter((right) => !isUsed(right))
   const lacking = [...needed.keys()].filter((need) => !isGranted(need))
 
-  expect(needed.get('delete console_sessions')).toContain('deleteConsoleSession')
+  expect(needed.get('delete console_sessions')).toContain('recordLogOut')
   expect(needed.size).toBeGreaterThan(300)
   expect(lacking).toEqual([])
   expect(unneeded).toEqual(HARMLESS.map((name) => `execute ${name}`))

@@ -1,23 +1,25 @@
 // Examples of the statements of the service itself and of its operators: connections, the console, the
 // audit trail, figures, lists of all tenants, migrations, queues, retention and reconciliation.
 import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
-import { readPage } from '../../src/db/connection/pages.ts'
+import { hasEntry, readPage } from '../../src/db/connection/pages.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../src/migrations/database-facts.ts'
-import * as consoleSessions from '../../src/db/operators/console-sessions.ts'
-import * as paymentOverviews from '../../src/db/operators/lists/payment-overviews.ts'
-import { listUnfinishedOperations } from '../../src/db/operators/unfinished-operations.ts'
+import * as authenticateSession from '../../src/http/console/authenticate-session.ts'
+import { findOpenSessions, listUnfinishedOperations } from '../../src/http/console/live-feed.ts'
+import { recordLogIn, recordLogOut } from '../../src/http/console/sessions.ts'
+import * as paymentsSearch from '../../src/http/operators/payments-search.ts'
 import * as adminActions from '../../src/db/operators/admin-actions.ts'
-import * as activityFigures from '../../src/db/operators/activity-figures.ts'
+import * as overviewFigures from '../../src/http/operators/overview-figures.ts'
 import * as providerAccounts from '../../src/db/operators/provider-accounts.ts'
-import { readWithinLimits, selectHealthFigures } from '../../src/db/operators/health-figures.ts'
-import * as operationOverviews from '../../src/db/operators/lists/operation-overviews.ts'
-import { findJobless, findQueued } from '../../src/db/operators/lists/operation-conditions.ts'
-import { createOverviewReader } from '../../src/db/operators/overview.ts'
-import * as serviceProcesses from '../../src/db/operators/process-reporter.ts'
-import * as webhookOverviews from '../../src/db/operators/lists/webhook-overviews.ts'
+import { readWithinLimits, selectHealthFigures } from '../../src/metrics/store-gauges.ts'
+import * as operationsSearch from '../../src/http/operators/operations-search.ts'
+import * as processReporter from '../../src/start/process-reporter.ts'
+import * as operatorWebhooks from '../../src/http/operators/webhooks.ts'
+import * as claims from '../../src/http/operators/claims.ts'
+import { lockIfUnknown } from '../../src/http/operators/resolutions.ts'
+import { tryWriting } from '../../src/http/service/health.ts'
 import { SERVICE_ROLE } from '../../src/config.ts'
 import { readMigrationState } from '../../src/migrations/applied-migrations.ts'
 import { isDistributed } from '../../src/migrations/distribution.ts'
@@ -48,6 +50,7 @@ const connectionExamples: readonly Example[] = [
     const entries = sql`from payments where true`
     return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
   }),
+  example(hasEntry, (sql) => hasEntry(sql, sql`from payments where true`, ID)),
   example(allowLongStatements, []),
   example(endStalledSessions, [60_000]),
   example(readDatabaseFacts, [], [[{ version: '18' }]]),
@@ -56,8 +59,8 @@ const connectionExamples: readonly Example[] = [
 ]
 
 const HASH = Buffer.alloc(32)
-const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }
-const LIMITS = { idleSeconds: 1_800, maxSeconds: 43_200 }
+const OPERATOR = { name: 'alice', role: 'operator', key: KEY } as const
+const IDLE_SECONDS = 1_800
 
 const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
 const WAITING = { id: ID, job_id: ID }
@@ -66,20 +69,23 @@ const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
 const NAMES = { key: KEY, providerObject: { providers: [PROVIDER], id: 'pi_1' } }
 
 const consoleExamples: readonly Example[] = [
-  example(consoleSessions.insertConsoleSession, [SESSION], [[{ created_at: NOW.toISOString() }]]),
-  example(consoleSessions.findConsoleSession, [HASH, LIMITS]),
-  example(consoleSessions.findOpenConsoleSessions, [[HASH], LIMITS]),
-  example(consoleSessions.touchConsoleSession, [HASH]),
-  example(consoleSessions.deleteConsoleSession, [HASH], [[{}]]),
-  example(consoleSessions.deleteEndedConsoleSessions, [LIMITS]),
-  example(listUnfinishedOperations, [LIMIT]),
-  example(paymentOverviews.findPaymentOverview, [ID], [[ROW]]),
   example(
-    paymentOverviews.listPaymentsOfTenants,
+    recordLogIn,
+    [IDLE_SECONDS, HASH, OPERATOR],
+    [[], [], [{ created_at: NOW.toISOString() }]],
+  ),
+  example(recordLogOut, [{ operator: OPERATOR, tokenHash: HASH }], [[{}]]),
+  example(authenticateSession.findConsoleSession, [HASH, IDLE_SECONDS]),
+  example(authenticateSession.touchSession, [HASH]),
+  example(findOpenSessions, [[HASH], IDLE_SECONDS]),
+  example(listUnfinishedOperations, [LIMIT]),
+  example(paymentsSearch.findPaymentOverview, [ID], [[ROW]]),
+  example(
+    paymentsSearch.listPaymentsOfTenants,
     [{ tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE],
     [[WAITING], [CANDIDATE], [CANDIDATE], [ROW], [], [CANDIDATE], [ROW]],
   ),
-  example(paymentOverviews.listPaymentsOfTenants, [{ tenant: ID, ...VALUES }, PAGE]),
+  example(paymentsSearch.listPaymentsOfTenants, [{ tenant: ID, ...VALUES }, PAGE]),
 ]
 
 const PROCESS = {
@@ -102,7 +108,8 @@ const EPOCH = {
   at: NOW.toISOString(),
 }
 
-const PROPOSAL = { operationId: ID, actor: 'alice', proposed: {}, proposedAt: NOW }
+const HAPPENED = { outcome: 'happened' } as const
+const PROPOSAL = { operationId: ID, actor: 'alice', proposed: HAPPENED, proposedAt: NOW }
 
 const operatorExamples: readonly Example[] = [
   example(
@@ -120,41 +127,39 @@ const operatorExamples: readonly Example[] = [
     { actor: 'alice', action: 'tenant.create', subject: null, details: {} },
   ]),
   example(adminActions.makeActionId, [], [[{ id: ID }]]),
-  example(adminActions.listAdminActions, [{ actor: 'alice', subject: ID }, PAGE]),
-  example(adminActions.findLastProposal, [ID, { proposed: {}, since: NOW }]),
-  example(adminActions.listOpenProposals, [NOW]),
-  example(adminActions.findLastResolution, [ID]),
+  example(claims.findProposer, [ID, HAPPENED, NOW]),
+  example(claims.listOpenProposals, [NOW]),
+  example(claims.findLastResolution, [ID]),
   example(readWithinLimits, [async () => undefined]),
   example(selectHealthFigures, []),
-  example(createOverviewReader, (sql) => createOverviewReader(sql, () => 0)(), [
-    [],
-    [{ now: NOW.toISOString() }],
-  ]),
-  example(activityFigures.countRecentOperations, [NOW]),
-  example(activityFigures.listTakeovers, [NOW], [[EPOCH]]),
-  example(activityFigures.listWaitingTenants, []),
-  example(serviceProcesses.recordProcess, [PROCESS]),
-  example(serviceProcesses.tryWriting, [ID]),
-  example(serviceProcesses.deleteProcess, [ID]),
-  example(serviceProcesses.listProcesses, []),
-  example(webhookOverviews.listEndpointsOfTenants, [{ view: 'paused' }, PAGE]),
-  example(webhookOverviews.findEndpointOfTenants, [ID]),
-  example(webhookOverviews.findDeliveryOfTenants, [ID]),
-  example(operationOverviews.listOperationOverviews, (sql) => {
+  example(
+    overviewFigures.createOverviewReader,
+    (sql) => overviewFigures.createOverviewReader(sql, () => 0)(),
+    [[], [{ now: NOW.toISOString() }]],
+  ),
+  example(overviewFigures.countRecentOperations, [NOW]),
+  example(overviewFigures.readTakeovers, [NOW], [[EPOCH]]),
+  example(overviewFigures.listWaitingTenants, []),
+  example(processReporter.recordProcess, [PROCESS]),
+  example(tryWriting, []),
+  example(processReporter.deleteProcess, [ID]),
+  example(overviewFigures.listProcesses, []),
+  example(operatorWebhooks.findEndpointOfTenants, [ID]),
+  example(operatorWebhooks.findDeliveryOfTenants, [ID]),
+  example(operationsSearch.listOperationOverviews, (sql) => {
     const providerObject = { providers: [PROVIDER], id: 'pi_1' }
     const names = { payment: ID, key: KEY, providerObject }
-    return operationOverviews.listOperationOverviews(
+    return operationsSearch.listOperationOverviews(
       sql,
       { view: 'stuck', tenant: ID, ...names },
       PAGE,
     )
   }),
-  example(operationOverviews.listOperationOverviews, [{ view: 'resolved' }, PAGE]),
-  example(findJobless, [], [[PENDING]]),
-  example(findQueued, [[ID]]),
-  example(operationOverviews.countProposedOperations, [[PROPOSAL]]),
-  example(operationOverviews.findOperationOverview, [ID], [[PENDING]]),
-  example(operationOverviews.lockIfUnknown, [REF]),
+  example(operationsSearch.listOperationOverviews, [{ view: 'resolved' }, PAGE]),
+  example(operationsSearch.findJobless, [], [[PENDING]]),
+  example(operationsSearch.countProposedOperations, [[PROPOSAL]]),
+  example(operationsSearch.findOperationOverview, [ID], [[PENDING]]),
+  example(lockIfUnknown, [REF]),
 ]
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }

@@ -148,7 +148,8 @@ async function findFirstInFlight(
   return row?.id ?? null
 }
 
-async function hasEntry(
+/** Whether a list has an entry with the id; without an id, it has. */
+export async function hasEntry(
   sql: Transaction,
   entries: Fragment,
   id: string | undefined,

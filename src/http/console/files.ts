@@ -11,7 +11,7 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { OpenEndpoint, ApiParts } from '../endpoint.ts'
 import { readOnce } from '../service/docs.ts'
 import type { Request } from 'express'
-import { authenticateSession } from '../operators/authenticate.ts'
+import { authenticateSession } from './authenticate-session.ts'
 
 const fileInPath = (example: string) =>
   z.object({ file: z.string().meta({ description: 'The name of the file.', examples: [example] }) })
@@ -41,12 +41,11 @@ const PACKAGE_FILES = {
 } as const
 
 /** What scripts import by the names of packages, and where a browser finds it. */
-const PATHS: Readonly<Record<string, string>> = {
-  preact: '/console/packages/preact.js',
-  'preact/hooks': '/console/packages/preact-hooks.js',
-  htm: '/console/packages/htm.js',
-  uplot: '/console/packages/uplot.js',
-}
+const PATHS = new Map<string, string>(
+  Object.entries(PACKAGE_FILES)
+    .filter(([name]) => name.endsWith('.js'))
+    .map(([name, { entry }]) => [entry, `/console/packages/${name}`]),
+)
 
 /** Lists the folder once. Only files in the list are served, so a path cannot leave the folder. */
 export async function readConsoleFolder(folder = FOLDER): Promise<ConsoleFiles> {
@@ -79,9 +78,9 @@ const IMPORTED = /(?<=\b(?:from|import)\s*\(?\s*)(["'])([a-z/]+)\1/g
  */
 function withPaths(script: string): string {
   return script
-    .replaceAll(IMPORTED, (found, quote: string, name: string) =>
-      Object.hasOwn(PATHS, name) ? `${quote}${PATHS[name] ?? ''}${quote}` : found,
-    )
+    .replaceAll(IMPORTED, (_, quote: string, name: string) => {
+      return `${quote}${PATHS.get(name) ?? name}${quote}`
+    })
     .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, '')
 }
 

@@ -1,16 +1,22 @@
 // Sends what happens to the browsers of operators: ids and states, and nothing else of a payment.
-import {
-  type UnfinishedOperation,
-  listUnfinishedOperations,
-} from '../../db/operators/unfinished-operations.ts'
 import { showId } from '../../domain/resource-id.ts'
 import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import type { Store } from '../../db/connection/client.ts'
+import type { Sql, Store } from '../../db/connection/client.ts'
 import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
 import { withinMs } from '../../db/connection/store-errors.ts'
-import { findOpenConsoleSessions, type SessionLimits } from '../../db/operators/console-sessions.ts'
+import { objectsOf } from '../../db/connection/rows.ts'
+import { asService } from '../../db/connection/transaction.ts'
+import type { idempotencyKeys } from '../../db/schema/idempotency-keys.ts'
+import type { LiveFeed } from '../endpoint.ts'
 import type { IdleWatch } from '../keyed/idle-watch.ts'
+import { hasEnded } from './authenticate-session.ts'
+
+/** Where an operation is now. The lease epoch advances when another worker takes over. */
+type UnfinishedOperation = Pick<
+  typeof idempotencyKeys.$inferSelect,
+  'tenantId' | 'id' | 'operation' | 'paymentId' | 'status' | 'recoveryPoint' | 'leaseEpoch'
+>
 
 /** An event names so many operations at most. */
 const OPERATIONS_MAX = 50
@@ -60,32 +66,20 @@ const VIEWERS_MAX = 50
 /** A viewer with more unread bytes is cut off. Its browser connects again when it can. */
 const UNREAD_MAX_BYTES = 262_144
 
-export interface LiveViewers {
-  count(): number
-  isFull(): boolean
-  /** Sends events to the response from now on, until its browser disconnects. */
-  add(response: ServerResponse, tokenHash: Buffer): void
-  /** Sends the text to all viewers. */
-  send(text: string): void
-  /** The hashes of the tokens of the sessions that watch. */
-  tokenHashes(): Buffer[]
-  /** Ends the connections of the sessions for which the condition is true. */
-  end(reason: EndReason, isOver: (tokenHash: Buffer) => boolean): void
-}
+type LiveViewers = ReturnType<typeof createLiveViewers>
 
-export function createLiveViewers(
-  most = VIEWERS_MAX,
-  unreadMaxBytes = UNREAD_MAX_BYTES,
-): LiveViewers {
+export function createLiveViewers(most = VIEWERS_MAX, unreadMaxBytes = UNREAD_MAX_BYTES) {
   const viewers = new Map<ServerResponse, Buffer>()
   return {
     count: () => viewers.size,
     isFull: () => viewers.size >= most,
-    add(response, tokenHash) {
+    /** Sends events to the response from now on, until its browser disconnects. */
+    add(response: ServerResponse, tokenHash: Buffer): void {
       viewers.set(response, tokenHash)
       response.once('close', () => viewers.delete(response))
     },
-    send(text) {
+    /** Sends the text to all viewers. */
+    send(text: string): void {
       // Node copies a text for each connection, and bytes for none.
       const bytes = Buffer.from(text)
       for (const response of viewers.keys()) {
@@ -93,8 +87,10 @@ export function createLiveViewers(
         else response.write(bytes)
       }
     },
+    /** The hashes of the tokens of the sessions that watch. */
     tokenHashes: () => [...viewers.values()],
-    end(reason, isOver) {
+    /** Ends the connections of the sessions for which the condition is true. */
+    end(reason: EndReason, isOver: (tokenHash: Buffer) => boolean): void {
       for (const [response, tokenHash] of viewers) {
         if (!isOver(tokenHash)) continue
         viewers.delete(response)
@@ -116,19 +112,11 @@ const LOOKS_PER_HEARTBEAT = 10
 /** The announcements of this time make one event. */
 const COALESCE_MS = 250
 
-export interface LiveFeed {
-  isFull(): boolean
-  /** Sends events to the response until its browser disconnects or its session ends. */
-  add(response: ServerResponse, tokenHash: Buffer): void
-  /** Ends all connections. Later ones are ended at once. */
-  stop(): void
-}
-
 interface FeedParts {
   readonly store: Pick<Store, 'sql' | 'listen'>
   readonly watch: Pick<IdleWatch, 'onIdle'>
   readonly log: Logger
-  readonly limits: SessionLimits
+  readonly idleSeconds: number
   readonly timeoutMs: number
 }
 
@@ -136,7 +124,7 @@ export function createLiveFeed({
   store: { sql, listen },
   watch,
   log,
-  limits,
+  idleSeconds,
   timeoutMs,
 }: FeedParts): LiveFeed {
   const viewers = createLiveViewers()
@@ -155,10 +143,10 @@ export function createLiveFeed({
   }
   const endSessions = async () => {
     const hashes = viewers.tokenHashes()
-    const open = await withinMs(timeoutMs, findOpenConsoleSessions(sql, hashes, limits))
+    const open = await withinMs(timeoutMs, findOpenSessions(sql, hashes, idleSeconds))
+    const isOpen = (tokenHash: Buffer) => open.has(tokenHash.toString('hex'))
     // Viewers that came meanwhile are not among the hashes.
-    const hasEnded = (tokenHash: Buffer) => !open.has(tokenHash.toString('hex'))
-    viewers.end('session', (tokenHash) => hashes.includes(tokenHash) && hasEnded(tokenHash))
+    viewers.end('session', (tokenHash) => hashes.includes(tokenHash) && !isOpen(tokenHash))
   }
   const look = async () => {
     looks += 1
@@ -215,4 +203,44 @@ function gatherChanges(viewers: LiveViewers): (ids: readonly string[]) => void {
     for (const id of ids) if (changed.size <= OPERATIONS_MAX) changed.add(id)
     timer ??= setTimeout(flush, COALESCE_MS).unref()
   }
+}
+
+/** Finds the sessions that have not ended among these. Returns the hashes of their tokens as hex. */
+export async function findOpenSessions(
+  sql: Sql,
+  tokenHashes: readonly Buffer[],
+  idleSeconds: number,
+): Promise<ReadonlySet<string>> {
+  const hashes = tokenHashes.map((tokenHash) => tokenHash.toString('hex'))
+  const rows = await sql<{ hash: string }[]>`
+    select encode(token_hash, 'hex') as hash from console_sessions
+    where encode(token_hash, 'hex') = any(${hashes}::text[]) and not ${hasEnded(sql, idleSeconds)}
+  `
+  return new Set(rows.map(({ hash }) => hash))
+}
+
+/** Lists the oldest operations that wait for a worker or run, then the oldest unknown outcomes. */
+export async function listUnfinishedOperations(
+  sql: Sql,
+  limit: number,
+): Promise<UnfinishedOperation[]> {
+  const oldest = await asService(sql)`
+    with unfinished as (
+      select tenant_id, id, operation, payment_id, status, recovery_point, lease_epoch, created_at
+      from idempotency_keys
+      where status in ('pending', 'processing')
+      order by created_at
+      limit ${limit}
+    ),
+    unknown as (
+      select tenant_id, id, operation, payment_id, status, recovery_point, lease_epoch, created_at
+      from idempotency_keys
+      where status = 'unknown'
+      order by next_check_at desc
+      limit ${limit}
+    )
+    select * from (select * from unfinished union all select * from unknown) as watched
+    order by status = 'unknown', created_at, id
+  `
+  return objectsOf<UnfinishedOperation>(oldest)
 }

@@ -2,11 +2,8 @@
 import { consoleOnly, withSession } from '../server/route.ts'
 import { z } from 'zod'
 import type { Endpoints } from '../contracts/contract.ts'
-import {
-  deleteConsoleSession,
-  deleteEndedConsoleSessions,
-  insertConsoleSession,
-} from '../../db/operators/console-sessions.ts'
+import type { Sql } from '../../db/connection/client.ts'
+import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
 import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
 import {
@@ -18,38 +15,28 @@ import {
   type OperatorKey,
 } from '../endpoint.ts'
 import { timeField } from '../contracts/fields.ts'
-import {
-  authenticateOperatorKey,
-  sessionLimits,
-  hashSessionToken,
-  proveKey,
-  nameFor,
-  openSession,
-} from '../operators/authenticate.ts'
+import { authenticateOperatorKey } from '../operators/authenticate.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import { inService } from '../../db/connection/transaction.ts'
 import { readJson } from '../keyed/keyed-request.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
+import {
+  hashSessionToken,
+  hasEnded,
+  nameFor,
+  openSession,
+  proveKey,
+} from './authenticate-session.ts'
 
 const TOKEN_BYTES = 32
 
-function makeSessionToken(): string {
-  return randomBytes(TOKEN_BYTES).toString('base64url')
-}
-
-/** Makes the browser keep the token until it is closed. */
-function setSessionCookie(request: Request, token: string): Record<string, string> {
-  return { 'set-cookie': `${nameFor(request)}=${token}; ${attributesFor(request)}` }
-}
-
-/** Makes the browser forget the token. */
-function clearSessionCookie(request: Request): Record<string, string> {
-  return { 'set-cookie': `${nameFor(request)}=; ${attributesFor(request)}; Max-Age=0` }
-}
-
-function attributesFor({ secure }: Request): string {
-  return `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
+/** Makes the browser keep the token until it is closed, or forget it at once. */
+function setSessionCookie(request: Request, token: string | undefined): Record<string, string> {
+  const secure = request.secure ? '; Secure' : ''
+  const end = token === undefined ? '; Max-Age=0' : ''
+  const attributes = `Path=/; HttpOnly; SameSite=Strict${secure}${end}`
+  return { 'set-cookie': `${nameFor(request)}=${token ?? ''}; ${attributes}` }
 }
 
 const sessionSchema = z
@@ -81,42 +68,57 @@ const logInBody = z.strictObject({
 const logIn: OpenEndpoint = async (parts, request) => {
   const { key: text } = validateBody(logInBody, await readJson(parts, request, false))
   const operatorKey = authenticateOperatorKey(parts, request, text)
-  const token = makeSessionToken()
-  const createdAt = await withinStoreTimeout(parts, recordLogIn(parts, token, operatorKey))
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const { CONSOLE_IDLE_SECONDS } = parts.settings
+  const recorded = recordLogIn(
+    parts.store.sql,
+    CONSOLE_IDLE_SECONDS,
+    hashSessionToken(token),
+    operatorKey,
+  )
+  const createdAt = await withinStoreTimeout(parts, recorded)
   const answer = showSession(parts, openSession(token, operatorKey, createdAt))
   return { ...answer, headers: { ...answer.headers, ...setSessionCookie(request, token) } }
 }
 
-/** Each log-in also deletes the sessions that have ended. */
-async function recordLogIn(
-  parts: ApiParts,
-  token: string,
+/** Stores a session. Returns when it began. Each log-in also deletes the sessions that have ended. */
+export async function recordLogIn(
+  sql: Sql,
+  idleSeconds: number,
+  tokenHash: Buffer,
   { name, role, key }: OperatorKey,
 ): Promise<Date> {
-  const tokenHash = hashSessionToken(token)
-  return await inService(parts.store.sql, async (tx) => {
-    await deleteEndedConsoleSessions(tx, sessionLimits(parts.settings))
+  return await inService(sql, async (tx) => {
+    await tx`delete from console_sessions where ${hasEnded(tx, idleSeconds)}`
     const details = { result: 'logged in', role }
     await appendAdminAction(tx, { actor: name, action: 'console.login', subject: null, details })
-    const keyProof = proveKey(key, tokenHash)
-    return await insertConsoleSession(tx, { tokenHash, operator: name, keyProof })
+    const [row] = await tx<[{ created_at: string }]>`
+      insert into console_sessions (token_hash, operator, key_proof)
+      values (${tokenHash}, ${name}, ${proveKey(key, tokenHash)})
+      returning created_at
+    `
+    return new Date(row.created_at)
   })
 }
 
 const getSession: SessionEndpoint = async (parts, _request, session) => showSession(parts, session)
 
 const logOut: SessionEndpoint = async (parts, request, session) => {
-  await withinStoreTimeout(parts, recordLogOut(parts, session))
-  return { status: 204, headers: clearSessionCookie(request), body: '' }
+  await withinStoreTimeout(parts, recordLogOut(parts.store.sql, session))
+  return { status: 204, headers: setSessionCookie(request, undefined), body: '' }
 }
 
-async function recordLogOut(
-  { store }: ApiParts,
-  { operator, tokenHash }: OpenSession,
+/** Deletes a session. Its end is announced when the transaction commits. */
+export async function recordLogOut(
+  sql: Sql,
+  { operator, tokenHash }: Pick<OpenSession, 'operator' | 'tokenHash'>,
 ): Promise<void> {
-  await inService(store.sql, async (tx) => {
-    const deleted = await deleteConsoleSession(tx, tokenHash)
-    const details = { result: deleted ? 'logged out' : 'logged out before' }
+  await inService(sql, async (tx) => {
+    const { count } = await tx`delete from console_sessions where token_hash = ${tokenHash}`
+    if (count > 0) {
+      await tx`select pg_notify(${SESSION_ENDED_CHANNEL}, ${tokenHash.toString('hex')})`
+    }
+    const details = { result: count > 0 ? 'logged out' : 'logged out before' }
     const entry = { actor: operator.name, action: 'console.logout', subject: null, details }
     await appendAdminAction(tx, entry)
   })

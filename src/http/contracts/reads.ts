@@ -16,6 +16,7 @@ import {
 import { presentPage, showJson, type Answer } from '../responses/answer.ts'
 import { admin, tenant, type Endpoint } from '../server/route.ts'
 import type { Contract, Endpoints } from './contract.ts'
+import { listOf } from './fields.ts'
 import { idInPath } from './parameters.ts'
 import { render, type Json } from './render.ts'
 
@@ -139,7 +140,8 @@ interface List<Item, Owner, Known extends Filters, Found extends Page<Item>> ext
     by: { readonly reader: string; readonly owner: Owner },
   ) => Promise<Found | undefined>
   readonly answer: string
-  readonly schema: z.ZodType
+  /** By default that of a page of the entries. */
+  readonly schema?: z.ZodType
   /** Adds to the page, or shows it as a part of its owner. */
   readonly show?: (page: Json, found: Found, owner: Owner) => Json
 }
@@ -171,6 +173,7 @@ function listEndpoint<Item, Owner, Known extends Filters, Found extends Page<Ite
   list: List<Item, Owner, Known, Found> & Pick<Contract, 'tag'>,
 ): Endpoints[string] {
   const { of, below, filters: known = {} as Known, read, answer, schema, show, ...contract } = list
+  const listed = schema ?? listOf(`${of.schema.meta()?.id ?? ''}List`, of.schema)
   const fields = Object.entries(known).map(([name, { field }]) => [name, field] as const)
   return {
     serve: serve(async (parts, request, reader) => {
@@ -186,6 +189,6 @@ function listEndpoint<Item, Owner, Known extends Filters, Found extends Page<Ite
     ...(below && pathOf(below)),
     isList: true,
     ...(fields.length > 0 && { query: z.object(Object.fromEntries(fields)) }),
-    answers: { 200: { description: answer, schema } },
+    answers: { 200: { description: answer, schema: listed } },
   }
 }

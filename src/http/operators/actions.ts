@@ -1,8 +1,8 @@
 // GET /admin/actions: the audit trail of what operators did.
 import { z } from 'zod'
-import { listAdminActions } from '../../db/operators/admin-actions.ts'
+import { listOf, matching } from '../../db/connection/pages.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { anyMembers, idField, listOf, shownText, timeField } from '../contracts/fields.ts'
+import { anyMembers, idField, shownText, timeField } from '../contracts/fields.ts'
 import { byText } from '../contracts/parameters.ts'
 import { matchingFilter } from '../requests/list-query.ts'
 import { adminList } from '../contracts/reads.ts'
@@ -44,8 +44,11 @@ export const actionEndpoints: Endpoints = {
         'Only return actions on the resource with this id.',
       ),
     },
-    read: ({ store }, page, filters) => listAdminActions(store.sql, filters, page),
+    read({ store: { sql } }, page, filters) {
+      const ordered = { table: 'admin_actions' } as const
+      const list = { ...ordered, ordered, filters: matching(sql, filters) }
+      return listOf(sql, undefined, list, page)
+    },
     answer: 'A page of the audit trail.',
-    schema: listOf('AdminActionList', schema),
   }),
 }

@@ -11,7 +11,7 @@ import { ROTATION_GRACE_SECONDS, ROTATION_GRACE_SECONDS_MAX } from '../../domain
 import { showId } from '../../domain/resource-id.ts'
 import type { ApiParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idField, listOf } from '../contracts/fields.ts'
+import { idField } from '../contracts/fields.ts'
 import { adminList } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 import {
@@ -80,7 +80,6 @@ export const apiKeyEndpoints: Endpoints = {
     below: tenant,
     read: ({ store }, page, _filters, { owner: { id } }) => listApiKeys(store.sql, id, page),
     answer: 'A page of API keys, without secrets.',
-    schema: listOf('ApiKeyList', apiKey.schema),
   }),
   'POST /admin/keys/:id/rotate': adminCommand({
     operationId: 'rotateApiKey',

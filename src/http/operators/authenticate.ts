@@ -1,149 +1,19 @@
 // Authenticates operators by their key or their session in the console, and refuses what their role may not.
-import {
-  type SessionLimits,
-  findConsoleSession,
-  touchConsoleSession,
-} from '../../db/operators/console-sessions.ts'
-import type { Config } from '../../config.ts'
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
+import { appendAdminAction } from '../../db/operators/admin-actions.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { authenticateSession, hasSessionCookie } from '../console/authenticate-session.ts'
 import {
   headerLines,
   isRead,
   withinStoreTimeout,
   type ApiParts,
   readBearer,
-  type OpenSession,
   type Operator,
   type OperatorKey,
 } from '../endpoint.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { CHALLENGE, insufficientScope } from '../server/authenticate.ts'
-import { EVENT_STREAM } from '../console/live.ts'
-import { appendAdminAction } from '../../db/operators/admin-actions.ts'
-
-/** A session ends after twelve hours, also when it is used. */
-const SESSION_MAX_SECONDS = 12 * 60 * 60
-
-export function sessionLimits({
-  CONSOLE_IDLE_SECONDS,
-}: Pick<Config, 'CONSOLE_IDLE_SECONDS'>): SessionLimits {
-  return { idleSeconds: CONSOLE_IDLE_SECONDS, maxSeconds: SESSION_MAX_SECONDS }
-}
-
-export function hashSessionToken(token: string): Buffer {
-  return hash('sha256', token, 'buffer')
-}
-
-/**
- * Proves that the operator's key opened the session. Who can write to the database alone can make no
- * session, and a session ends when its key is removed from the settings.
- */
-export function proveKey(operatorKey: string, tokenHash: Buffer): Buffer {
-  return createHmac('sha256', operatorKey).update(tokenHash).digest()
-}
-
-/**
- * The token with which the page proves that a change is its own: another site can send the cookie,
- * but cannot read this. It is the same for the whole session, in every process.
- */
-function csrfTokenOf(token: string): string {
-  return createHmac('sha256', token).update('csrf').digest('base64url')
-}
-
-/** Compares in a time that says nothing about where the texts differ. */
-function equalsSecret(one: Buffer, other: Buffer): boolean {
-  return one.length === other.length && timingSafeEqual(one, other)
-}
-
-const NAME = 'atomic_console'
-
-/** A browser accepts a cookie with this prefix only by https, and only for this one host. */
-const PREFIX = '__Host-'
-
-const TOKEN = /^[A-Za-z0-9_-]{43}$/
-
-/** Whether the request has a cookie of the console, valid or not. */
-function hasSessionCookie(request: Request): boolean {
-  return cookieValues(request).length > 0
-}
-
-/** Returns the token of the request; undefined when the cookie is repeated or has another form. */
-function readSessionToken(request: Request): string | undefined {
-  const [token = '', ...others] = cookieValues(request)
-  return others.length === 0 && TOKEN.test(token) ? token : undefined
-}
-
-function cookieValues(request: Request): string[] {
-  const beginning = `${nameFor(request)}=`
-  return headerLines(request, 'cookie')
-    .flatMap((line) => line.split(';'))
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(beginning))
-    .map((pair) => pair.slice(beginning.length))
-}
-
-export function nameFor({ secure }: Request): string {
-  return secure ? `${PREFIX}${NAME}` : NAME
-}
-
-/**
- * Returns the session of the request. The request extends it, unless the page made it by itself.
- *
- * @throws ProblemError session-ended, which is the same for a missing, a malformed and an unknown
- *   token, and for a session that has ended; csrf-token-invalid for a change.
- */
-export async function authenticateSession(parts: ApiParts, request: Request): Promise<OpenSession> {
-  const token = readSessionToken(request)
-  const found = token === undefined ? undefined : await findSession(parts, token)
-  if (found === undefined) throw new ProblemError('session-ended', { headers: CHALLENGE })
-  const { session, isSeenLongAgo } = found
-  if (!isRead(request)) requireCsrfToken(request, session)
-  if (isSeenLongAgo && !isBackground(request)) {
-    await withinStoreTimeout(parts, touchConsoleSession(parts.store.sql, session.tokenHash))
-  }
-  return session
-}
-
-/** Describes the session that an operator's key opens. */
-export function openSession(token: string, operator: Operator, createdAt: Date): OpenSession {
-  return {
-    operator: { name: operator.name, role: operator.role },
-    tokenHash: hashSessionToken(token),
-    csrfToken: csrfTokenOf(token),
-    expiresAt: new Date(createdAt.getTime() + SESSION_MAX_SECONDS * 1_000),
-  }
-}
-
-async function findSession(parts: ApiParts, token: string) {
-  const { settings, store } = parts
-  const tokenHash = hashSessionToken(token)
-  const lookup = findConsoleSession(store.sql, tokenHash, sessionLimits(settings))
-  const row = await withinStoreTimeout(parts, lookup)
-  if (row === undefined) return undefined
-  const proves = ({ name, key }: OperatorKey) =>
-    name === row.operator && equalsSecret(proveKey(key, tokenHash), row.keyProof)
-  const operator = settings.ADMIN_API_KEY?.find(proves)
-  if (operator === undefined) return undefined
-  const { isSeenLongAgo } = row
-  return { session: openSession(token, operator, row.createdAt), isSeenLongAgo }
-}
-
-/**
- * Whether a page made the request without its operator, to refresh itself. The stream of events
- * counts, too: a browser cannot add a header to it.
- */
-function isBackground(request: Request): boolean {
-  const asksForEvents = headerLines(request, 'accept').join() === EVENT_STREAM
-  return asksForEvents || headerLines(request, 'x-background').join() === 'true'
-}
-
-/** @throws ProblemError csrf-token-invalid. */
-function requireCsrfToken(request: Request, { csrfToken }: OpenSession): void {
-  const sent = headerLines(request, 'x-csrf-token').join()
-  if (equalsSecret(Buffer.from(sent), Buffer.from(csrfToken))) return
-  throw new ProblemError('csrf-token-invalid', { headers: insufficientScope() })
-}
 
 /**
  * Returns the operator key that equals the text. It compares the hashes of all keys, so that the

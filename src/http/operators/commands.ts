@@ -2,7 +2,7 @@
 // in the same transaction, and each refusal is recorded with its reason.
 import type { Request } from 'express'
 import type { z } from 'zod'
-import { appendAdminAction } from '../../db/operators/admin-actions.ts'
+import { appendAdminAction, type NewAdminAction } from '../../db/operators/admin-actions.ts'
 import type { Sql, Transaction } from '../../db/connection/client.ts'
 import { inService } from '../../db/connection/transaction.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -20,28 +20,17 @@ import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoi
 import { readJson, refuseForbiddenText } from '../keyed/keyed-request.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { jsonType, type Answer } from '../responses/answer.ts'
+import { showJson, type Answer } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
 
-/** What an operator tries to do. */
-export interface Attempt {
-  readonly actor: string
-  readonly action: string
-  /** The public id of the resource; null when the path has no valid id. */
-  readonly subject: string | null
-}
+/** What an operator tries to do. The subject is null when the path has no valid id. */
+export type Attempt = Pick<NewAdminAction, 'actor' | 'action' | 'subject'>
 
-/** The result of a command, for the audit trail and for the operator. */
-export interface CommandResult {
-  /** The answer: JSON with the first status of the contract, or what makes it after the commit. */
+/** The result of a command: what the attempt does not say, or says wrongly, of its entry, and the answer. */
+export interface CommandResult extends Partial<Omit<NewAdminAction, 'details'>> {
+  readonly details: NewAdminAction['details']
+  /** JSON, sent with the first status of the contract, or what makes the answer after the commit. */
   readonly answer?: Json | (() => Promise<Answer>)
-  readonly details: Readonly<Record<string, unknown>>
-  /** The id of the entry of the audit trail, when the work refers to it. */
-  readonly entry?: string
-  /** Replaces the action of the attempt when the command did something else. */
-  readonly action?: string
-  /** Replaces the subject of the attempt when it is known only after the work. */
-  readonly subject?: string
 }
 
 interface Command<Schema extends z.ZodType, Item> extends Contracted {
@@ -82,15 +71,17 @@ export function adminCommand<Schema extends z.ZodType = typeof noBody.schema, It
     const attempt = { actor: operator, action, subject }
     return await auditRefusal(parts, attempt, async () => {
       const body = (await readCommandBody(parts, request, taken.schema)) as z.output<Schema>
-      const working = doAudited(parts, attempt, async (tx) => {
+      const working = inService(parts.store.sql, async (tx) => {
         const found = (on && (await findRequested(on, tx, request))) as Item
-        return await work({ parts, tx, request, body, operator, found })
+        const { answer: made, ...entry } = await work({ parts, tx, request, body, operator, found })
+        await appendAdminAction(tx, { ...attempt, ...entry })
+        return made
       })
       const answer = await withinStoreTimeout(parts, working)
       after?.(parts)
       if (typeof answer === 'function') return await answer()
       if (answer === undefined) return { status, body: '' }
-      return { status, headers: jsonType, body: JSON.stringify(answer) }
+      return showJson(answer, status)
     })
   }
   return {
@@ -113,21 +104,6 @@ export async function readCommandBody<Schema extends z.ZodType>(
   const body = await readJson(parts, request, true)
   refuseForbiddenText(body, parts.settings)
   return validateBody(schema, body)
-}
-
-/** Does the work and records it in the audit trail, in one transaction. */
-async function doAudited(
-  { store }: ApiParts,
-  attempt: Attempt,
-  work: (tx: Transaction) => Promise<CommandResult>,
-): Promise<CommandResult['answer']> {
-  return await inService(store.sql, async (tx) => {
-    const { answer, entry: id, details, ...replaced } = await work(tx)
-    const { action = attempt.action, subject = attempt.subject } = replaced
-    const entry = { actor: attempt.actor, action, subject, details }
-    await appendAdminAction(tx, id === undefined ? entry : { id, ...entry })
-    return answer
-  })
 }
 
 /**

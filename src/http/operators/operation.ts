@@ -1,19 +1,12 @@
 // The JSON of an operation for operators: its schemas, and what renders it.
 import { z } from 'zod'
-import {
-  findOperationOverview,
-  type OperationOverview,
-} from '../../db/operators/lists/operation-overviews.ts'
+import { findOperationOverview, type OperationOverview } from './operations-search.ts'
 import { isInternalKey } from '../../domain/idempotency/idempotency-key.ts'
-import {
-  resumeEffectOf,
-  resumptionOf,
-  type Resumption,
-} from '../../domain/operations/doubt-sentences.ts'
+import { resumeEffectOf, resumptionOf } from '../../domain/operations/doubt-sentences.ts'
 import { findingKinds } from '../../domain/operations/finding.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import { verdicts } from '../../domain/operations/verdict.ts'
-import { parseId, showId } from '../../domain/resource-id.ts'
+import { parseId } from '../../domain/resource-id.ts'
 import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import {
   anyMembers,
@@ -182,8 +175,6 @@ export const resolutionProposalSchema = z
     description: 'A proposed resolution. It counts when a second operator sends the same body.',
   })
 
-export const showOperationId = (id: string): string => showId('op', id)
-
 const uuid = z.uuid()
 
 export const operation = {
@@ -197,9 +188,13 @@ export const operation = {
 } as const
 
 export function presentOperation(found: OperationOverview, parts: ApiParts): Json {
-  const { key, status, phaseAgeMs } = found
-  const resumption = resumeWould(parts, found)
-  const inDoubt = isInDoubt(found)
+  const { key, status, recoveryPoint, phaseAgeMs } = found
+  const phases = phasesOf(parts, found)
+  // Assumes a provider call for an operation that this version does not know.
+  const callsProvider = phases === undefined || phases[recoveryPoint]?.call !== undefined
+  const resumption = resumptionOf({ ...found, callsProvider }, keyWindowMs(parts, found))
+  // A failed operation keeps the time of a call that is not proved to have done nothing.
+  const inDoubt = found.inDoubt || (status === 'failed_retryable' && phaseAgeMs !== null)
   const isInWindow = isInKeyWindow(parts, found)
   return render(operationShape, {
     ...found,
@@ -211,39 +206,17 @@ export function presentOperation(found: OperationOverview, parts: ApiParts): Jso
   })
 }
 
-/** A failed operation keeps the time of a call that is not proved to have done nothing. */
-function isInDoubt({ inDoubt, status, phaseAgeMs }: OperationOverview): boolean {
-  return inDoubt || (status === 'failed_retryable' && phaseAgeMs !== null)
-}
-
 /** Whether the provider still remembers the key of the call, so that a repetition is harmless. */
-export function isInKeyWindow(
-  parts: ApiParts,
-  { phaseAgeMs, provider }: Pick<OperationOverview, 'phaseAgeMs' | 'provider'>,
-): boolean {
-  return phaseAgeMs !== null && phaseAgeMs < keyWindowMs(parts, provider)
+export function isInKeyWindow(parts: ApiParts, found: OperationOverview): boolean {
+  return found.phaseAgeMs !== null && found.phaseAgeMs < keyWindowMs(parts, found)
 }
 
-function keyWindowMs({ capabilitiesOf, settings }: ApiParts, provider: string | null): number {
-  return keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
-}
+const keyWindowMs = ({ capabilitiesOf, settings }: ApiParts, { provider }: OperationOverview) =>
+  keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
 
-function resumeWould(parts: ApiParts, found: OperationOverview): Resumption {
-  const resumable = { ...found, callsProvider: callsProvider(parts, found) }
-  return resumptionOf(resumable, keyWindowMs(parts, found.provider))
-}
-
-/** Assumes a provider call for an operation or phase that this version does not know. */
-function callsProvider(parts: ApiParts, found: OperationOverview): boolean {
-  const phases = phasesOf(parts, found)
-  return phases === undefined || phases[found.recoveryPoint]?.call !== undefined
-}
-
-function phasesOf({ operations }: ApiParts, { operation: kind }: OperationOverview) {
-  return operations.find(({ name }) => name === kind)?.phases
-}
+const phasesOf = ({ operations }: ApiParts, { operation: kind }: OperationOverview) =>
+  operations.find(({ name }) => name === kind)?.phases
 
 /** The provider call of the current step; undefined when it makes none, or is not known here. */
-export function callOf(parts: ApiParts, found: OperationOverview): string | undefined {
-  return phasesOf(parts, found)?.[found.recoveryPoint]?.call
-}
+export const callOf = (parts: ApiParts, found: OperationOverview): string | undefined =>
+  phasesOf(parts, found)?.[found.recoveryPoint]?.call

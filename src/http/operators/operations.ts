@@ -1,18 +1,7 @@
 // The endpoints below /admin/operations: operations of all tenants, and what operators do about them.
 import { dropResponses } from '../../db/idempotency/dropped-responses.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import {
-  findLastResolution,
-  listOpenProposals,
-  PROPOSAL_HOURS,
-  RESOLUTION,
-  type OpenProposal,
-} from '../../db/operators/admin-actions.ts'
-import { operationViews } from '../../db/operators/lists/operation-conditions.ts'
-import {
-  listOperationOverviews,
-  type OperationOverview,
-} from '../../db/operators/lists/operation-overviews.ts'
+import { RESOLUTION } from '../../db/operators/admin-actions.ts'
 import { StaleResourceError } from '../../db/payments/payments.ts'
 import type { Transaction } from '../../db/connection/client.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -27,6 +16,12 @@ import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { keyFilter, providerIdFilter } from '../requests/list-query.ts'
 import { presentPhaseRun } from '../resources/payments.ts'
 import { adminGet, adminList, findRequested } from '../contracts/reads.ts'
+import {
+  findLastResolution,
+  listOpenProposals,
+  PROPOSAL_HOURS,
+  type OpenProposal,
+} from './claims.ts'
 import { adminCommand } from './commands.ts'
 import {
   operation,
@@ -35,26 +30,29 @@ import {
   operationWithTimelineSchema,
   presentOperation,
   resolutionProposalSchema,
-  showOperationId,
 } from './operation.ts'
 import {
-  consequencesOfProposal,
+  listOperationOverviews,
+  operationViews,
+  type OperationOverview,
+} from './operations-search.ts'
+import {
   presentClaims,
+  presentConsequences,
   presentResolution,
   resolveOperation,
   resolveOperationBody,
 } from './resolutions.ts'
 
-interface Listed {
-  readonly found: OperationOverview
+interface WithProposals extends OperationOverview {
   readonly proposals: readonly OpenProposal[]
 }
 
 const listed = {
   ...operation,
-  present: ({ found, proposals }: Listed, parts: ApiParts) => ({
+  present: (found: WithProposals, parts: ApiParts) => ({
     ...presentOperation(found, parts),
-    proposal: presentProposal(parts, found, proposals),
+    proposal: presentProposal(found, parts),
   }),
 }
 
@@ -63,22 +61,22 @@ async function showWithTimeline(
   found: OperationOverview,
   operator: string,
 ): Promise<Json> {
-  const timeline = await withinStoreTimeout(parts, readTimeline(parts, found))
-  const lookup = findLastResolution(parts.store.sql, showOperationId(found.id))
-  const resolution = presentResolution(await withinStoreTimeout(parts, lookup))
-  const proposals = await withinStoreTimeout(parts, readProposals(parts))
-  const claims = presentClaims(parts, found, operator)
-  return { ...listed.present({ found, proposals }, parts), claims, resolution, timeline }
+  const { sql } = parts.store
+  const reading = Promise.all([
+    readTimeline(parts, found),
+    findLastResolution(sql, found.id),
+    listOpenProposals(sql, new Date()),
+  ])
+  const [timeline, resolution, proposals] = await withinStoreTimeout(parts, reading)
+  return {
+    ...listed.present({ ...found, proposals }, parts),
+    claims: presentClaims(parts, found, operator),
+    resolution: presentResolution(resolution),
+    timeline,
+  }
 }
 
-const readProposals = async ({ store }: ApiParts): Promise<OpenProposal[]> =>
-  await listOpenProposals(store.sql, new Date())
-
-function presentProposal(
-  parts: ApiParts,
-  found: OperationOverview,
-  proposals: readonly OpenProposal[],
-): Json | null {
+function presentProposal({ proposals, ...found }: WithProposals, parts: ApiParts): Json | null {
   const { id, status, unknownAt } = found
   const proposal = proposals.find(({ operationId }) => operationId === id)
   const isOpen = status === 'unknown' && unknownAt !== null
@@ -89,7 +87,7 @@ function presentProposal(
     proposed_at: proposedAt,
     expires_at: new Date(proposedAt.getTime() + PROPOSAL_HOURS * 3_600_000),
     proposed,
-    consequences: consequencesOfProposal(parts, found, proposed),
+    consequences: presentConsequences(parts, found, proposed),
   }
 }
 
@@ -148,12 +146,16 @@ export const operatedEndpoints: Endpoints = {
         'pi_3SZ0001',
       ),
     },
-    async read(parts, page, { status: view, idempotency_key: key, provider_id: id, ...others }) {
+    async read(
+      { store },
+      page,
+      { status: view, idempotency_key: key, provider_id: id, ...others },
+    ) {
       const providerObject = id === undefined ? undefined : { providers: providerNames, id }
-      const proposals = await readProposals(parts)
+      const proposals = await listOpenProposals(store.sql, new Date())
       const filter = { view, key, providerObject, proposals, ...others }
-      const found = await listOperationOverviews(parts.store.sql, filter, page)
-      return found && { ...found, items: found.items.map((one) => ({ found: one, proposals })) }
+      const found = await listOperationOverviews(store.sql, filter, page)
+      return found && { ...found, items: found.items.map((one) => ({ ...one, proposals })) }
     },
     answer: 'A page of operations.',
     schema: listOf('OperationList', operationWithProposalSchema),

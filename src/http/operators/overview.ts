@@ -1,24 +1,18 @@
 // GET /admin/overview: what operators look at first.
 import { z } from 'zod'
 import {
-  RATE_WINDOW_SECONDS,
-  TAKEOVER_WINDOW_SECONDS,
-  type OperationCounts,
-} from '../../db/operators/activity-figures.ts'
-import {
   circuitKinds,
   processKinds,
   reportedStates,
 } from '../../domain/deployment/service-process.ts'
 import { EXAMPLE_TIME, idField, shownFlag, shownText, timeField } from '../contracts/fields.ts'
-import type { Overview } from '../../db/operators/overview.ts'
-import type { SeenProcess } from '../../db/operators/process-reporter.ts'
-import { render, type Json } from '../contracts/render.ts'
+import { render } from '../contracts/render.ts'
 import type { AdminEndpoint } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
+import { RATE_WINDOW_SECONDS, TAKEOVER_WINDOW_SECONDS } from './overview-figures.ts'
 
 const count = (description: string) => z.int().min(0).meta({ description })
 const secondsField = (description: string) => z.number().min(0).meta({ description })
@@ -147,48 +141,7 @@ const overviewSchema = z
 
 const getOverview: AdminEndpoint = async ({ readOverview }, request) => {
   refuseQuery(request.query)
-  return showJson(presentOverview(await readOverview()))
-}
-
-function presentOverview({ health, waiting, processes, ...overview }: Overview): Json {
-  const { pending, processing, pausedEndpoints, disabledEndpoints } = health
-  return render(overviewSchema, {
-    ...overview,
-    ...health,
-    rates: presentRates(overview.recent),
-    recovery: presentTakeovers(overview.takeovers),
-    unfinished: { pending, processing },
-    waitingByTenant: waiting,
-    endpoints: { paused: pausedEndpoints, disabled: disabledEndpoints },
-    processes,
-    circuits: processes.filter(({ alive }) => alive).flatMap(circuitsOf),
-  })
-}
-
-function presentRates({ accepted, completed }: OperationCounts): Record<string, number> {
-  return {
-    accepted_per_second: accepted / RATE_WINDOW_SECONDS,
-    completed_per_second: completed / RATE_WINDOW_SECONDS,
-    window_seconds: RATE_WINDOW_SECONDS,
-  }
-}
-
-function presentTakeovers(takeovers: readonly number[]): Record<string, number | null> {
-  const ascending = takeovers.toSorted((one, other) => one - other)
-  return {
-    takeovers: ascending.length,
-    p50_seconds: ascending[Math.floor((ascending.length - 1) / 2)] ?? null,
-    max_seconds: ascending.at(-1) ?? null,
-    window_seconds: TAKEOVER_WINDOW_SECONDS,
-  }
-}
-
-function circuitsOf({ id, circuits, seenAt }: SeenProcess): Json[] {
-  return circuits.map(({ seconds, ...reported }) => ({
-    ...reported,
-    process: id,
-    since: new Date(seenAt.getTime() - seconds * 1_000),
-  }))
+  return showJson(render(overviewSchema, await readOverview()))
 }
 
 export const overviewEndpoints: Endpoints = {

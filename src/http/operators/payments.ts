@@ -4,17 +4,14 @@ import type { Page } from '../../db/connection/pages.ts'
 import { listEvents } from '../../db/events/events.ts'
 import { listLedgerTransactions } from '../../db/ledger/ledger-transactions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import {
-  listOperationOverviews,
-  type OperationOverview,
-} from '../../db/operators/lists/operation-overviews.ts'
+import { listOperationOverviews, type OperationOverview } from './operations-search.ts'
 import {
   CANDIDATES_MAX,
   findPaymentOverview,
   listPaymentsOfTenants,
   SEARCHED_MAX,
   type PaymentOverview,
-} from '../../db/operators/lists/payment-overviews.ts'
+} from './payments-search.ts'
 import { listDisputes, listRefunds } from '../../db/payments/lists.ts'
 import { listDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
 import { presentEventWithoutSecret } from '../../domain/events/event.ts'
@@ -28,6 +25,7 @@ import {
 } from '../../domain/payments/payment.ts'
 import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import { presentRefund } from '../../domain/payments/refund.ts'
+import { showId } from '../../domain/resource-id.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import type { WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import { providerNames } from '../../provider/adapters.ts'
@@ -43,7 +41,7 @@ import {
 import { byId, byName, byText } from '../contracts/parameters.ts'
 import { render, type Json } from '../contracts/render.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
-import { listReplays, type ReplayCount } from '../keyed/replay-counter.ts'
+import { listReplays } from '../keyed/replay-counter.ts'
 import { currencyFilter, keyFilter, providerIdFilter, type Filter } from '../requests/list-query.ts'
 import { disputeSchema } from '../resources/disputes.ts'
 import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
@@ -52,7 +50,7 @@ import { paymentSchema, refundSchema } from '../resources/payment.ts'
 import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
 import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
 import { adminGet, adminList } from '../contracts/reads.ts'
-import { operationSchema, presentOperation, showOperationId } from './operation.ts'
+import { operationSchema, presentOperation } from './operation.ts'
 
 /** Each list has its oldest entries: few payments have as many, and nothing is unbounded. */
 const LIFE_MAX = 100
@@ -66,7 +64,6 @@ const lifeLists = [
   'refunds',
   'disputes',
 ] as const
-type LifeList = (typeof lifeLists)[number]
 
 const openOperation = operationSchema.pick({
   id: true,
@@ -169,12 +166,9 @@ async function readLife(parts: ApiParts, payment: Payment): Promise<Json> {
     listRefunds(sql, tenant, filter, OLDEST).then(oldestFirst(presentRefund)),
     listDisputes(sql, tenant, filter, OLDEST).then(oldestFirst(presentDispute)),
   ])
-  return presentLife({ operations, runs, ...ofEvents, ledger, refunds, disputes })
-}
-
-function presentLife(lists: Readonly<Record<LifeList, Entries>>): Json {
-  const shown = lifeLists.map((name) => [name, lists[name].shown])
+  const lists = { operations, runs, ...ofEvents, ledger, refunds, disputes }
   const incomplete = lifeLists.filter((name) => lists[name].hasMore)
+  const shown = lifeLists.map((name) => [name, lists[name].shown])
   return { ...Object.fromEntries(shown), has_more: incomplete.length > 0, incomplete }
 }
 
@@ -191,29 +185,24 @@ async function readOperations(parts: ApiParts, { tenantId, id }: Payment): Promi
   const page = await listOperationOverviews(sql, { tenant: tenantId, payment: id }, OLDEST)
   const ids = page?.items.map((operation) => operation.id) ?? []
   const replays = new Map((await listReplays(sql, tenantId, ids)).map((count) => [count.id, count]))
-  const present = (operation: OperationOverview) => ({
-    ...presentOperation(operation, parts),
-    request_replays: presentReplays(replays.get(operation.id)),
-    completed_at: operation.finishedAt,
-  })
+  const present = (operation: OperationOverview) => {
+    const { replays: count, ...reuses } = replays.get(operation.id) ?? NOT_REUSED
+    return {
+      ...presentOperation(operation, parts),
+      request_replays: render(requestReplays, { count, ...reuses }),
+      completed_at: operation.finishedAt,
+    }
+  }
   return oldestFirst(present)(page)
 }
 
-const presentReplays = (counted: ReplayCount | undefined): Json =>
-  render(requestReplays, {
-    count: counted?.replays ?? 0,
-    conflicts: 0,
-    mismatches: 0,
-    firstAt: null,
-    lastAt: null,
-    ...counted,
-  })
+const NOT_REUSED = { replays: 0, conflicts: 0, mismatches: 0, firstAt: null, lastAt: null }
 
 async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
   const runs = await listPhaseRuns(store, tenantId, id, LIFE_MAX + 1)
   const shown = runs.slice(0, LIFE_MAX).map((run) => ({
     ...presentPhaseRun(run),
-    operation_id: showOperationId(run.operationId),
+    operation_id: showId('op', run.operationId),
   }))
   return { shown, hasMore: runs.length > LIFE_MAX }
 }
@@ -224,7 +213,7 @@ const presentDelivery = (delivery: WebhookDelivery) => render(webhookDeliverySch
 async function readEvents(
   { store: { sql } }: ApiParts,
   { tenantId, id }: Payment,
-): Promise<Pick<Record<LifeList, Entries>, 'events' | 'deliveries'>> {
+): Promise<{ events: Entries; deliveries: Entries }> {
   const events = await listEvents(sql, tenantId, { paymentId: id }, OLDEST)
   const eventIds = events?.items.map((event) => event.id) ?? []
   const page = await listDeliveries(sql, tenantId, { eventIds }, OLDEST)

@@ -2,47 +2,31 @@
 // verifies the claim. It waits for the verdict: the API makes no provider call.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Request } from 'express'
-import {
-  findLastResolution,
-  type ClaimedResolution,
-  findLastProposal,
-  makeActionId,
-  PROPOSAL,
-  PROPOSAL_HOURS,
-} from '../../db/operators/admin-actions.ts'
-import {
-  findOperationOverview,
-  type OperationOverview,
-  lockIfUnknown,
-} from '../../db/operators/lists/operation-overviews.ts'
+import { makeActionId } from '../../db/operators/admin-actions.ts'
+import { requestCheckIfUnknown } from '../../db/operations/unknown-outcomes.ts'
+import type { Evidence } from '../../db/schema/idempotency-keys.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
-import { jsonType, problemAnswer, type Answer } from '../responses/answer.ts'
-import {
-  presentOperation,
-  showOperationId,
-  callOf,
-  isInKeyWindow,
-  resolutionSchema,
-} from './operation.ts'
-import {
-  consequencesOf,
-  type Consequences,
-  type Doubt,
-} from '../../domain/operations/doubt-sentences.ts'
-import {
-  type Resolution,
-  concernsRefund,
-  resolveIfUnknown,
-} from '../../recovery/resolve-operation.ts'
+import { problemAnswer, showJson, type Answer } from '../responses/answer.ts'
+import { presentOperation, callOf, isInKeyWindow, resolutionSchema } from './operation.ts'
+import { consequencesOf, type Consequences } from '../../domain/operations/doubt-sentences.ts'
 import { z } from 'zod'
 import type { Transaction } from '../../db/connection/client.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { textField } from '../requests/body-fields.ts'
 import { declarationOf, providerCalls } from '../../provider/calls.ts'
-import { render } from '../contracts/render.ts'
+import { render, type Json } from '../contracts/render.ts'
+import {
+  findLastResolution,
+  type Claim,
+  type ClaimedResolution,
+  findProposer,
+  PROPOSAL,
+  PROPOSAL_HOURS,
+} from './claims.ts'
 import type { CommandResult, Work } from './commands.ts'
+import { findOperationOverview, type OperationOverview } from './operations-search.ts'
 
 /** Short against a look-up, and only few operators wait at a time. */
 const POLL_MS = 200
@@ -65,15 +49,14 @@ async function answerVerdict(
   if (verdict === null && operation.status !== 'unknown') {
     throw new ProblemError('operation-not-unknown')
   }
-  if (verdict?.taken === false) {
-    const type =
-      verdict.verdict === 'unverifiable' ? 'resolution-unverifiable' : 'resolution-contradicted'
-    const detail = `The look-up at the provider: ${verdict.shown}. ${verdict.effect}`
+  if (resolution?.taken === false) {
+    const type = verdict === 'unverifiable' ? 'resolution-unverifiable' : 'resolution-contradicted'
+    const detail = `The look-up at the provider: ${resolution.shown}. ${resolution.effect}`
     // Not thrown: a thrown problem would be recorded as a refusal, beside the verdict.
     return problemAnswer(new ProblemError(type, { detail }), parts.settings.IDEMPOTENCY_FLAVOR)
   }
   const shown = { ...presentOperation(operation, parts), resolution: presentResolution(resolution) }
-  return { status: verdict === null ? 202 : 200, headers: jsonType, body: JSON.stringify(shown) }
+  return showJson(shown, verdict === null ? 202 : 200)
 }
 
 interface Seen {
@@ -112,7 +95,7 @@ async function see({ store }: ApiParts, ref: OperationRef, claim: string): Promi
     return operation
   }
   const operation = await read()
-  const last = await findLastResolution(store.sql, showOperationId(ref.id))
+  const last = await findLastResolution(store.sql, ref.id)
   const resolution = last?.claim === claim ? last : undefined
   const hasVerdict = resolution !== undefined && resolution.verdict !== null
   return { operation: hasVerdict ? await read() : operation, resolution }
@@ -125,31 +108,17 @@ function isDecided({ operation: { status }, resolution }: Seen): boolean {
 }
 
 /** Renders what an operator claimed, and the verdict. */
-export function presentResolution(
-  resolution: ClaimedResolution | undefined,
-): Record<string, unknown> | null {
-  if (resolution === undefined) return null
-  const { verdict, ...claimed } = resolution
-  const { taken = null, shown = null, effect = null } = verdict ?? {}
-  return render(resolutionSchema, {
-    ...claimed,
-    verdict: verdict?.verdict ?? null,
-    taken,
-    shown,
-    effect,
-  })
-}
+export const presentResolution = (resolution: ClaimedResolution | undefined): Json | null =>
+  resolution === undefined ? null : render(resolutionSchema, resolution)
 
-type Claimable = Pick<Doubt, 'outcome' | 'unverified'>
-
-const CLAIMABLE: readonly Claimable[] = [
+const CLAIMABLE: readonly Claim[] = [
   { outcome: 'happened', unverified: false },
   { outcome: 'did_not_happen', unverified: false },
   { outcome: 'did_not_happen', unverified: true },
 ]
 
 /** Without dual control only a claim that no look-up verifies needs two operators. */
-function needsTwo({ settings }: ApiParts, unverified: boolean): boolean {
+function needsTwo({ settings }: ApiParts, { unverified = false }: Claim): boolean {
   return settings.ADMIN_DUAL_CONTROL || unverified
 }
 
@@ -159,10 +128,6 @@ function hasAnotherOperator({ settings }: ApiParts, operator: string): boolean {
   return others.some(({ role }) => role === 'operator')
 }
 
-function isUnverified(resolution: Readonly<Record<string, unknown>> | Resolution): boolean {
-  return 'unverified' in resolution && resolution.unverified === true
-}
-
 /** What the operator can claim; null when the outcome is not unknown. */
 export function presentClaims(
   parts: ApiParts,
@@ -170,35 +135,29 @@ export function presentClaims(
   operator: string,
 ): readonly object[] | null {
   if (operation.status !== 'unknown') return null
+  const hasAnother = hasAnotherOperator(parts, operator)
   return CLAIMABLE.map((claim) => ({
     ...claim,
-    needs_second_operator: needsTwo(parts, claim.unverified),
-    consequences: consequences(parts, operation, claim, hasAnotherOperator(parts, operator)),
+    needs_second_operator: needsTwo(parts, claim),
+    consequences: presentConsequences(parts, operation, claim, hasAnother),
   }))
 }
 
-/** What follows when the second operator confirms a proposal. */
-export function consequencesOfProposal(
+/** What follows from a claim, or from a proposal when the second operator confirms it. */
+export function presentConsequences(
   parts: ApiParts,
   operation: OperationOverview,
-  proposed: Readonly<Record<string, unknown>> | Resolution,
+  claim: Claim,
+  hasAnother = true,
 ): Consequences {
-  const outcome = proposed.outcome === 'happened' ? 'happened' : 'did_not_happen'
-  return consequences(parts, operation, { outcome, unverified: isUnverified(proposed) }, true)
-}
-
-function consequences(
-  parts: ApiParts,
-  operation: OperationOverview,
-  claim: Claimable,
-  hasAnother: boolean,
-): Consequences {
+  const { outcome, unverified = false } = claim
   return consequencesOf({
-    ...claim,
+    outcome,
+    unverified,
     // A step that moves no money is part of a payment.
     words: (declarationOf(callOf(parts, operation)) ?? providerCalls.authorize).words,
     isInKeyWindow: isInKeyWindow(parts, operation),
-    needsTwo: needsTwo(parts, claim.unverified),
+    needsTwo: needsTwo(parts, claim),
     hasAnother,
   })
 }
@@ -230,6 +189,8 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
   }),
 ])
 
+type Resolution = z.output<typeof resolveOperationBody>
+
 /** The work of the command. */
 export async function resolveOperation({
   parts,
@@ -243,25 +204,57 @@ export async function resolveOperation({
   const unknownAt = await lockIfUnknown(tx, operation)
   if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
   refuseOtherKind(operation, body)
-  if (isUnverified(body) && !isInKeyWindow(parts, operation)) {
+  const claimed: Claim = body
+  if (claimed.unverified === true && !isInKeyWindow(parts, operation)) {
     throw new ProblemError('key-window-passed')
   }
   let proposer: string | undefined
-  if (needsTwo(parts, isUnverified(body))) {
-    proposer = await findProposer(tx, operation, { body, operator, unknownAt })
+  if (needsTwo(parts, body)) {
+    proposer = await findProposer(tx, operation.id, body, unknownAt)
     if (proposer === undefined) return propose(parts, operation, body, operator)
+    if (proposer === operator) throw new ProblemError('second-operator-needed')
   }
   const by = proposer === undefined ? operator : `${proposer} and ${operator}`
-  const entry = await makeActionId(tx)
-  const claim = showId('act', entry)
-  if (!(await resolveIfUnknown(tx, operation, body, { by, claim }))) {
-    throw new ProblemError('operation-not-unknown')
-  }
+  const id = await makeActionId(tx)
+  const claim = showId('act', id)
+  // The outcome resolver looks it up at once, and judges the claim.
+  await requestCheckIfUnknown(tx, operation, evidenceOf(operation, body, { by, claim }))
   return {
     answer: () => answerVerdict(parts, request, operation, claim),
     details: { result: 'claimed', claim, resolution: body, proposed_by: proposer ?? null },
-    entry,
+    id,
   }
+}
+
+/** What an operator claims is evidence, not truth. */
+function evidenceOf(
+  operation: OperationOverview,
+  resolution: Resolution,
+  claimed: Pick<Evidence, 'by' | 'claim'>,
+): Evidence {
+  if (resolution.outcome === 'did_not_happen') {
+    const { proof: note, unverified } = resolution
+    return { ...claimed, proved_absent: true, ...(unverified === true && { unverified }), note }
+  }
+  const { provider_id: id, note } = resolution
+  const named = concernsRefund(operation) ? { provider_refund_id: id } : { provider_payment_id: id }
+  return { ...claimed, ...named, note }
+}
+
+/** Whether the operation creates a refund, so that its provider object is a refund. */
+const concernsRefund = ({ refundId }: OperationOverview): boolean => refundId !== null
+
+/** Locks an unknown operation until the transaction ends. Returns when it became unknown. */
+export async function lockIfUnknown(
+  tx: Transaction,
+  { tenantId, id }: OperationRef,
+): Promise<Date | undefined> {
+  const [row] = await tx<{ unknown_at: string }[]>`
+    select unknown_at from idempotency_keys
+    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    for no key update
+  `
+  return row && new Date(row.unknown_at)
 }
 
 /**
@@ -278,24 +271,6 @@ function refuseOtherKind(operation: OperationOverview, resolution: Resolution): 
   })
 }
 
-/**
- * Returns the operator who proposed exactly this resolution last. Returns undefined when there is
- * no proposal, or when the last one differs.
- *
- * @throws ProblemError second-operator-needed when the proposal is by the same operator.
- */
-async function findProposer(
-  tx: Transaction,
-  { id }: OperationOverview,
-  { body, operator, unknownAt }: { body: Resolution; operator: string; unknownAt: Date },
-): Promise<string | undefined> {
-  const proposal = { proposed: { ...body }, since: unknownAt }
-  const last = await findLastProposal(tx, showOperationId(id), proposal)
-  if (last?.same !== true) return undefined
-  if (last.actor === operator) throw new ProblemError('second-operator-needed')
-  return last.actor
-}
-
 /** @throws ProblemError second-operator-needed when there is no other operator. */
 function propose(
   parts: ApiParts,
@@ -309,16 +284,15 @@ function propose(
   }
   const proposal = {
     object: 'resolution_proposal',
-    operation: showOperationId(operation.id),
+    operation: showId('op', operation.id),
     proposed_by: operator,
     proposed: body,
     needed: `Another operator must send the same body within ${PROPOSAL_HOURS} hours. Until then nothing changes.`,
-    consequences: consequencesOfProposal(parts, operation, body),
+    consequences: presentConsequences(parts, operation, body),
   }
   return {
     action: PROPOSAL,
     details: { result: 'proposed', proposed: body },
-    answer: () =>
-      Promise.resolve({ status: 202, headers: jsonType, body: JSON.stringify(proposal) }),
+    answer: async () => showJson(proposal, 202),
   }
 }

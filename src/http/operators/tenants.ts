@@ -20,14 +20,7 @@ import {
 import { showTenantId, TENANT_NAME, type Tenant } from '../../domain/tenants/tenant.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import {
-  idField,
-  listOf,
-  shownCount,
-  shownFlag,
-  shownText,
-  timeField,
-} from '../contracts/fields.ts'
+import { idField, shownCount, shownFlag, shownText, timeField } from '../contracts/fields.ts'
 import { render, type Json } from '../contracts/render.ts'
 import { textField } from '../requests/body-fields.ts'
 import { showJson } from '../responses/answer.ts'
@@ -241,7 +234,6 @@ export const tenantEndpoints: Endpoints = {
     of: tenant,
     read: ({ store }, page) => listTenants(store.sql, page),
     answer: 'A page of tenants.',
-    schema: listOf('TenantList', tenant.schema),
   }),
   'GET /admin/tenants/:id': adminGet({
     operationId: 'getTenant',

@@ -1,20 +1,26 @@
 // The endpoints below /admin/webhook-endpoints and /admin/webhook-deliveries: those of all tenants.
+import type { Fragment, Sql, Transaction } from '../../db/connection/client.ts'
+import { asService } from '../../db/connection/transaction.ts'
 import {
-  endpointViews,
-  findDeliveryOfTenants,
-  findEndpointOfTenants,
-  listEndpointsOfTenants,
-} from '../../db/operators/lists/webhook-overviews.ts'
-import {
+  deliveryColumns,
+  deliveryFromRow,
   listDeliveries,
   redeliverIfEnabled,
   replayFailedDeliveries,
+  type DeliveryRow,
 } from '../../db/webhooks/webhook-deliveries.ts'
+import {
+  endpointColumns,
+  endpointFromRow,
+  listEndpoints,
+  type EndpointRow,
+} from '../../db/webhooks/webhook-endpoints.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
+import { REPLAY_MAX, type WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
+import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idField, listOf } from '../contracts/fields.ts'
+import { idField } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import {
@@ -47,6 +53,37 @@ const delivery = {
   find: findDeliveryOfTenants,
 } as const
 
+/** Finds an endpoint of any tenant that is not deleted. */
+export async function findEndpointOfTenants(
+  sql: Sql | Transaction,
+  id: string,
+): Promise<WebhookEndpoint | undefined> {
+  const [row] = await asService(sql)<EndpointRow[]>`
+    select ${endpointColumns(sql)} from webhook_endpoints where id = ${id} and status <> 'deleted'
+  `
+  return row && endpointFromRow(row)
+}
+
+/** Finds a delivery of any tenant, with its last attempts. */
+export async function findDeliveryOfTenants(
+  sql: Sql | Transaction,
+  id: string,
+): Promise<WebhookDelivery | undefined> {
+  const [row] = await asService(sql)<DeliveryRow[]>`
+    select ${deliveryColumns(sql)} from webhook_deliveries as entry where id = ${id}
+  `
+  return row && deliveryFromRow(row)
+}
+
+const endpointViews = ['enabled', 'disabled', 'paused'] as const
+
+/** Conditions of each view on the endpoint in `entry`. */
+const isInView: Record<(typeof endpointViews)[number], (sql: Sql) => Fragment> = {
+  enabled: (sql) => sql`and entry.status = 'enabled'`,
+  disabled: (sql) => sql`and entry.status = 'disabled'`,
+  paused: (sql) => sql`and entry.status = 'enabled' and entry.paused_until > now()`,
+}
+
 const ofTenant = byId('tnt', 'tenant', 'Only return those of this tenant.')
 
 export const operatorWebhookEndpoints: Endpoints = {
@@ -64,10 +101,9 @@ export const operatorWebhookEndpoints: Endpoints = {
         'Only return endpoints with this status. `paused`: enabled, but left alone for a while after repeated failures.',
       ),
     },
-    read: ({ store }, page, { tenant: ofOne = null, status: view }) =>
-      listEndpointsOfTenants(store.sql, { tenant: ofOne, view }, page),
+    read: ({ store: { sql } }, page, { tenant: ofOne = null, status: view }) =>
+      listEndpoints(sql, ofOne, page, view && isInView[view](sql)),
     answer: 'A page of webhook endpoints.',
-    schema: listOf('TenantWebhookEndpointList', endpoint.schema),
   }),
   'GET /admin/webhook-endpoints/:id': adminGet({
     operationId: 'getTenantWebhookEndpoint',
@@ -106,7 +142,6 @@ export const operatorWebhookEndpoints: Endpoints = {
       return listDeliveries(store.sql, ofOne, { endpointId, eventId, status }, page)
     },
     answer: 'A page of deliveries.',
-    schema: listOf('TenantWebhookDeliveryList', delivery.schema),
   }),
   'GET /admin/webhook-deliveries/:id': adminGet({
     operationId: 'getTenantWebhookDelivery',

@@ -11,7 +11,6 @@ import {
   shownAmount,
   shownCurrency,
   timeField,
-  listOf,
 } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
 import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
@@ -92,7 +91,6 @@ export const disputeEndpoints: Endpoints = {
     read: ({ store }, page, { payment: paymentId, status }, { reader }) =>
       listDisputes(store.sql, reader, { paymentId, status }, page),
     answer: 'A page of disputes.',
-    schema: listOf('DisputeList', disputeSchema),
   }),
   'GET /v1/disputes/:id': tenantGet({
     operationId: 'getDispute',

@@ -5,14 +5,7 @@ import { presentEvent, type Event } from '../../domain/events/event.ts'
 import { eventTypes } from '../../domain/events/event-types.ts'
 import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import {
-  EXAMPLE_KEY,
-  EXAMPLE_TIME,
-  exampleId,
-  idField,
-  timeField,
-  listOf,
-} from '../contracts/fields.ts'
+import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
 import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
 import { disputeSchema } from './disputes.ts'
@@ -136,7 +129,6 @@ export const eventEndpoints: Endpoints = {
     read: ({ store }, page, { type, payment: paymentId }, { reader }) =>
       listEvents(store.sql, reader, { type, paymentId }, page),
     answer: 'A page of events.',
-    schema: listOf('EventList', anyEventSchema),
   }),
   'GET /v1/events/:id': tenantGet({
     operationId: 'getEvent',

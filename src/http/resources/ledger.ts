@@ -162,7 +162,6 @@ export const ledgerEndpoints: Endpoints = {
       return listLedgerTransactions(store.sql, reader, filter, page)
     },
     answer: 'A page of ledger transactions.',
-    schema: listOf('LedgerTransactionList', ledgerTransactionSchema),
   }),
   'GET /v1/ledger/transactions/:id': tenantGet({
     operationId: 'getLedgerTransaction',

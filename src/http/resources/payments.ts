@@ -120,7 +120,6 @@ export const paymentEndpoints: Endpoints = {
     },
     read: ({ store }, page, filters, { reader }) => listPayments(store.sql, reader, filters, page),
     answer: 'A page of payments.',
-    schema: listOf('PaymentList', paymentSchema),
   }),
   'GET /v1/payments/:id': tenantGet({
     operationId: 'getPayment',

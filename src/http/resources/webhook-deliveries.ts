@@ -14,7 +14,6 @@ import {
   exampleId,
   idField,
   timeField,
-  listOf,
   idempotencyField,
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -240,7 +239,6 @@ export const deliveryEndpoints: Endpoints = {
     read: ({ store }, page, { endpoint: endpointId, event: eventId, status }, { reader }) =>
       listDeliveries(store.sql, reader, { endpointId, eventId, status }, page),
     answer: 'A page of deliveries.',
-    schema: listOf('WebhookDeliveryList', webhookDeliverySchema),
   }),
   'GET /v1/webhook-deliveries/:id': tenantGet({
     operationId: 'getWebhookDelivery',

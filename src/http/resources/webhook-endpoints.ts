@@ -15,7 +15,6 @@ import {
   exampleId,
   idField,
   timeField,
-  listOf,
   idempotencyField,
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -235,7 +234,6 @@ export const webhookEndpoints: Endpoints = {
     scope: 'webhooks:read',
     read: ({ store }, page, _filters, { reader }) => listEndpoints(store.sql, reader, page),
     answer: 'A page of webhook endpoints.',
-    schema: listOf('WebhookEndpointList', webhookEndpointSchema),
   }),
   'GET /v1/webhook-endpoints/:id': tenantGet({
     operationId: 'getWebhookEndpoint',

@@ -63,8 +63,8 @@ function lengthOf({ status, body, goOn }: Answer): Record<string, string> {
 }
 
 /** Answers with a resource, or a list, as JSON. */
-export function showJson(value: Readonly<Record<string, unknown>>): Answer {
-  return { status: 200, headers: jsonType, body: JSON.stringify(value) }
+export function showJson(value: Readonly<Record<string, unknown>>, status = 200): Answer {
+  return { status, headers: jsonType, body: JSON.stringify(value) }
 }
 
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }

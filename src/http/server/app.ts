@@ -15,11 +15,8 @@ import {
   type Answer,
   retryAfter,
 } from '../responses/answer.ts'
-import {
-  authenticateSession,
-  authenticateOperator,
-  authorizeOperator,
-} from '../operators/authenticate.ts'
+import { authenticateSession } from '../console/authenticate-session.ts'
+import { authenticateOperator, authorizeOperator } from '../operators/authenticate.ts'
 import { authenticate, requireScope } from './authenticate.ts'
 import { isRead, withinStoreTimeout, type ApiParts, headerLines } from '../endpoint.ts'
 import { flavorHeaders, repeatabilityResult } from '../responses/added-headers.ts'

@@ -4,8 +4,9 @@ import { open } from '../server/route.ts'
 import { z } from 'zod'
 import type { Endpoints } from '../contracts/contract.ts'
 import { randomUUIDv7 } from 'node:crypto'
+import type { Sql } from '../../db/connection/client.ts'
 import { isReadOnly } from '../../db/connection/store-errors.ts'
-import { tryWriting } from '../../db/operators/process-reporter.ts'
+import { inService } from '../../db/connection/transaction.ts'
 import { readMigrationState } from '../../migrations/applied-migrations.ts'
 import { SessionError } from '../../db/connection/pool/session.ts'
 import { jsonType, retryAfter, showJson } from '../responses/answer.ts'
@@ -67,8 +68,23 @@ const writtenAt = new WeakMap<ApiParts, number>()
 
 async function tryWritingSometimes(parts: ApiParts): Promise<void> {
   if (performance.now() - (writtenAt.get(parts) ?? -Infinity) < WRITE_INTERVAL_MS) return
-  await withinStoreTimeout(parts, tryWriting(parts.store.sql, randomUUIDv7()))
+  await withinStoreTimeout(parts, tryWriting(parts.store.sql))
   writtenAt.set(parts, performance.now())
+}
+
+/**
+ * Writes a row that no other transaction sees. It fails while the server accepts reads only, or its
+ * disk is full.
+ */
+export async function tryWriting(sql: Sql): Promise<void> {
+  const id = randomUUIDv7()
+  await inService(sql, async (tx) => {
+    await tx`
+      insert into service_processes (id, kind, host, queues, version, circuits, started_at)
+      values (${id}, 'api', '', '{}', '', '[]'::jsonb, now())
+    `
+    await tx`delete from service_processes where id = ${id}`
+  })
 }
 
 export const healthEndpoints: Endpoints = {

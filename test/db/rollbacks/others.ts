@@ -19,6 +19,7 @@ import {
   replayFailedDeliveries,
 } from '../../../src/db/webhooks/webhook-deliveries.ts'
 import { insertTestEvent } from '../../../src/db/webhooks/webhook-endpoints.ts'
+import { recordLogIn, recordLogOut } from '../../../src/http/console/sessions.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { captured, held } from '../../operations/made-payments.ts'
 import { t } from '../../support/own-engine.ts'
@@ -28,6 +29,9 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const delivery = { tenantId: '', id: '' }
 let capturedId: string
 let stored: ProviderEvent
+
+const tokenHash = Buffer.alloc(32)
+const ann = { name: 'ann', role: 'operator', key: 'adm_ann' } as const
 
 const window = {
   provider: 'stripe',
@@ -166,5 +170,7 @@ export const otherCases: readonly Case[] = [
       eraseCustomer(tx, { tenantId: t.tenantId, provider: 'stripe', customer: 'cus_1' }, 'ietf'),
     ),
   },
+  { name: 'a log-in', run: (sql) => recordLogIn(sql, 1_800, tokenHash, ann) },
+  { name: 'a log-out', run: (sql) => recordLogOut(sql, { operator: ann, tokenHash }) },
   { name: 'the end of a tenant', run: inOne((tx) => setTenantDisabled(tx, t.tenantId, true)) },
 ]

@@ -1,7 +1,7 @@
 // Operators see every operation that is not completed, and can resume it.
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
-import { operationViews } from '../../../src/db/operators/lists/operation-conditions.ts'
+import { operationViews } from '../../../src/http/operators/operations-search.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'

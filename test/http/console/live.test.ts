@@ -5,12 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
-import {
-  createLiveFeed,
-  type LiveFeed,
-  createLiveViewers,
-} from '../../../src/http/console/live-feed.ts'
-import { hashSessionToken } from '../../../src/http/operators/authenticate.ts'
+import { createLiveFeed, createLiveViewers } from '../../../src/http/console/live-feed.ts'
+import type { LiveFeed } from '../../../src/http/endpoint.ts'
+import { hashSessionToken } from '../../../src/http/console/authenticate-session.ts'
 import { makeAbandoned, makeUnknown, OPERATORS, shownId } from '../../support/admin.ts'
 import { postPayment, read } from '../../support/client.ts'
 import { logIn, type Browser } from '../../support/console.ts'
@@ -188,7 +185,6 @@ async function serveDeafFeed(tokenHash: Buffer): Promise<Server> {
   const sql = () => {
     throw new Error('no statement reaches the store')
   }
-  const limits = { idleSeconds: 60, maxSeconds: 60 }
   const feed = await new Promise<LiveFeed>((resolve) => {
     const made: LiveFeed = createLiveFeed({
       store: {
@@ -201,7 +197,7 @@ async function serveDeafFeed(tokenHash: Buffer): Promise<Server> {
       },
       watch: { onIdle: () => {} },
       log,
-      limits,
+      idleSeconds: 60,
       timeoutMs: 1_000,
     })
   })

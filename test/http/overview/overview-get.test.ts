@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { deleteProcess, recordProcess } from '../../../src/db/operators/process-reporter.ts'
+import { deleteProcess, recordProcess } from '../../../src/start/process-reporter.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { providerNames } from '../../../src/provider/adapters.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'

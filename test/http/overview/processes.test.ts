@@ -1,6 +1,6 @@
 // The processes of a running service report themselves, and their reports end with them.
 import { expect, test } from '@jest/globals'
-import { listProcesses } from '../../../src/db/operators/process-reporter.ts'
+import { listProcesses } from '../../../src/http/operators/overview-figures.ts'
 import { until } from '../../support/until.ts'
 import { ownService } from '../../support/for-file.ts'
 

@@ -1,21 +1,21 @@
 // Reads payments of all tenants for operators, newest first, each with the operation that works on it.
 // However few payments match the filters, a page looks at a bounded number of them, and says how far it
 // came. Tenants never see the results.
-import type { OperationRef } from '../../../domain/operations/operation.ts'
-import type { Payment } from '../../../domain/payments/payment.ts'
-import type { PaymentStatus } from '../../../domain/payments/payment-status.ts'
-import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
+import type { OperationRef } from '../../domain/operations/operation.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
+import type { Fragment, Sql, Transaction } from '../../db/connection/client.ts'
 import {
+  hasEntry,
   matching,
   isAscending,
   pageOf,
   toPage,
   type Page,
   type PageRequest,
-} from '../../connection/pages.ts'
-import { asService, inService, together } from '../../connection/transaction.ts'
-import { paymentFromRow, type PaymentRow } from '../../payments/payments.ts'
-import type { UnfinishedOperation } from '../unfinished-operations.ts'
+} from '../../db/connection/pages.ts'
+import { asService, inService, together } from '../../db/connection/transaction.ts'
+import { paymentFromRow, type PaymentRow } from '../../db/payments/payments.ts'
 import {
   findJobless,
   inEach,
@@ -23,7 +23,8 @@ import {
   ofKey,
   ofProviderObject,
   type OperationNames,
-} from './operation-conditions.ts'
+  type OperationOverview,
+} from './operations-search.ts'
 
 /** An absent filter matches every payment. */
 export interface PaymentFilters extends Omit<OperationNames, 'payment'> {
@@ -36,7 +37,7 @@ export interface PaymentFilters extends Omit<OperationNames, 'payment'> {
 }
 
 /** An operation on a payment that is not completed. */
-type OpenOperation = Pick<UnfinishedOperation, 'id' | 'operation' | 'status' | 'recoveryPoint'>
+type OpenOperation = Pick<OperationOverview, 'id' | 'operation' | 'status' | 'recoveryPoint'>
 
 /** A payment, as operators see it in a list. */
 export interface PaymentOverview {
@@ -86,7 +87,7 @@ export async function listPaymentsOfTenants(
   const page = await inService(sql, async (tx) => {
     const [searched, isCursorKnown] = await together([
       searchPage(tx, filters, request, search),
-      hasPayment(tx, filters, cursor),
+      hasEntry(tx, tx`from payments where true ${ofTenant(tx, filters)}`, cursor),
     ])
     return isCursorKnown ? searched : undefined
   })
@@ -99,21 +100,20 @@ async function searchPage(
   request: PageRequest,
   search: PageRequest,
 ): Promise<SearchedPage<Payment>> {
+  const { status, currency, amountMinor } = filters
   const candidates = await findCandidates(tx, filters, request)
-  const looked = candidates ? amongCandidates(tx, candidates) : amongAll(tx, filters, search)
-  const page = toPage(await selectMatching(tx, looked, filters, request), request)
-  if (page.hasMore) return { ...page, searchedTo: null }
-  const searchedTo = candidates ? candidates.searchedTo : await findEnd(tx, filters, search)
-  return { ...page, hasMore: searchedTo !== null, searchedTo }
-}
-
-/** Without the limit of the search, Postgres would choose its plan by how often the values occur. */
-async function selectMatching(
-  tx: Transaction,
-  searched: Fragment,
-  { status, currency, amountMinor }: PaymentFilters,
-  request: PageRequest,
-): Promise<Payment[]> {
+  const searched = candidates
+    ? tx`
+      select payments.tenant_id, payments.id, status, currency, amount_minor
+      from jsonb_to_recordset(${JSON.stringify(candidates.payments)}::jsonb)
+        as candidate ("tenantId" uuid, id uuid)
+      join payments on payments.tenant_id = candidate."tenantId" and payments.id = candidate.id
+    `
+    : tx`
+      select tenant_id, id, status, currency, amount_minor from payments
+      where true ${ofTenant(tx, filters)} ${pageOf(tx, search)}
+    `
+  // Without the limit of the search, Postgres would choose its plan by how often the values occur.
   const rows = await tx<PaymentRow[]>`
     with searched as (${searched}),
     matching (owner, named) as (
@@ -126,19 +126,11 @@ async function selectMatching(
     join payments on payments.tenant_id = owner and payments.id = named
     order by payments.id ${isAscending(request) ? tx`asc` : tx`desc`}
   `
-  return rows.map(paymentFromRow)
+  const page = toPage(rows.map(paymentFromRow), request)
+  if (page.hasMore) return { ...page, searchedTo: null }
+  const searchedTo = candidates ? candidates.searchedTo : await findEnd(tx, filters, search)
+  return { ...page, hasMore: searchedTo !== null, searchedTo }
 }
-
-const amongAll = (tx: Transaction, filters: PaymentFilters, search: PageRequest): Fragment => tx`
-  select tenant_id, id, status, currency, amount_minor from payments
-  where true ${ofTenant(tx, filters)} ${pageOf(tx, search)}
-`
-
-const amongCandidates = (tx: Transaction, { payments }: Candidates): Fragment => tx`
-  select payments.tenant_id, payments.id, status, currency, amount_minor
-  from jsonb_to_recordset(${JSON.stringify(payments)}::jsonb) as candidate ("tenantId" uuid, id uuid)
-  join payments on payments.tenant_id = candidate."tenantId" and payments.id = candidate.id
-`
 
 /** The last payment of a search by values that looked at as many as it may. */
 async function findEnd(
@@ -153,18 +145,6 @@ async function findEnd(
     offset ${limit}
   `
   return last?.id ?? null
-}
-
-async function hasPayment(
-  tx: Transaction,
-  filters: PaymentFilters,
-  id: string | undefined,
-): Promise<boolean> {
-  if (id === undefined) return true
-  const { count } = await tx`
-    select id from payments where id = ${id} ${ofTenant(tx, filters)}
-  `
-  return count > 0
 }
 
 const ofTenant = (tx: Transaction, { tenant }: PaymentFilters): Fragment =>
@@ -202,12 +182,12 @@ async function findCandidates(
     ...(key === undefined ? [] : [find(ofKey(tx, key))]),
     ...(providerObject === undefined ? [] : [find(ofProviderObject(tx, providerObject))]),
   ])
-  const [first, ...others] = found
-  if (first === undefined) return undefined
+  const candidates = inEach(found)
+  if (candidates === undefined) return undefined
   const ends = found.flatMap((each) => each[CANDIDATES_MAX - 1]?.id ?? []).toSorted()
   return {
     // Several operations on a payment can be stuck.
-    payments: [...new Map(inEach(first, others).map((each) => [each.id, each])).values()],
+    payments: [...new Map(candidates.map((each) => [each.id, each])).values()],
     searchedTo: (isAscending(request) ? ends.at(0) : ends.at(-1)) ?? null,
   }
 }

@@ -2,15 +2,12 @@
 import { hostname } from 'node:os'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import pino from 'pino'
-import type { Sql } from '../../../src/db/connection/client.ts'
-import {
-  startReporting,
-  type ProcessReporter,
-  listProcesses,
-} from '../../../src/db/operators/process-reporter.ts'
-import type { CircuitReport } from '../../../src/domain/deployment/service-process.ts'
-import { until } from '../../support/until.ts'
-import { store } from '../../support/own-store.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { listProcesses } from '../../src/http/operators/overview-figures.ts'
+import { startReporting, type ProcessReporter } from '../../src/start/process-reporter.ts'
+import type { CircuitReport } from '../../src/domain/deployment/service-process.ts'
+import { until } from '../support/until.ts'
+import { store } from '../support/own-store.ts'
 
 let sql: Sql
 const reporters: ProcessReporter[] = []

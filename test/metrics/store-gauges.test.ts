@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { readHealthFigures } from '../../../src/db/operators/health-figures.ts'
+import { readHealthFigures } from '../../src/metrics/store-gauges.ts'
 import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queue/jobs.ts'
-import { explain } from '../../support/explain.ts'
-import { t } from '../../support/own-engine.ts'
+} from '../../src/db/queue/jobs.ts'
+import { explain } from '../support/explain.ts'
+import { t } from '../support/own-engine.ts'
 
 const figures = () => readHealthFigures(t.engine.store.sql)
 

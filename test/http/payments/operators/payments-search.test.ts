@@ -5,11 +5,11 @@ import {
   findPaymentOverview,
   listPaymentsOfTenants,
   type PaymentFilters,
-} from '../../../../src/db/operators/lists/payment-overviews.ts'
+} from '../../../../src/http/operators/payments-search.ts'
 import type { Sql, Store } from '../../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { explain, rowsRead } from '../../../support/explain.ts'
-import { openTestStore } from '../../reservations.ts'
+import { openTestStore } from '../../../db/reservations.ts'
 
 const TENANTS = 3
 const PAYMENTS = 6_000

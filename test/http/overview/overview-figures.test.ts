@@ -1,17 +1,18 @@
 // The plans of the figures of what the service does now. What they return is tested over HTTP.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from '@jest/globals'
-import type { Sql } from '../../../src/db/connection/client.ts'
+import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
 import {
   countRecentOperations,
-  listTakeovers,
+  readTakeovers,
   listWaitingTenants,
-} from '../../../src/db/operators/activity-figures.ts'
-import { listOpenProposals } from '../../../src/db/operators/admin-actions.ts'
+} from '../../../src/http/operators/overview-figures.ts'
+import { inService } from '../../../src/db/connection/transaction.ts'
+import { listOpenProposals } from '../../../src/http/operators/claims.ts'
 import {
   countProposedOperations,
   listOperationOverviews,
-} from '../../../src/db/operators/lists/operation-overviews.ts'
+} from '../../../src/http/operators/operations-search.ts'
 import { explain, rowsRead } from '../../support/explain.ts'
 import { t } from '../../support/own-engine.ts'
 
@@ -58,11 +59,13 @@ beforeAll(async () => {
   await sql`analyze idempotency_keys`
 })
 
+const of = (read: (tx: Transaction) => Promise<unknown>) => (to: Sql) => inService(to, read)
+
 test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
-  ['the rates', 'phase_runs', (to) => countRecentOperations(to, new Date())],
-  ['takeovers', 'phase_runs', (to) => listTakeovers(to, new Date())],
-  ['waiting tenants', 'idempotency_keys', (to) => listWaitingTenants(to)],
-  ['proposals', 'admin_actions', (to) => listOpenProposals(to, new Date())],
+  ['the rates', 'phase_runs', of((tx) => countRecentOperations(tx, new Date()))],
+  ['takeovers', 'phase_runs', of((tx) => readTakeovers(tx, new Date()))],
+  ['waiting tenants', 'idempotency_keys', of((tx) => listWaitingTenants(tx))],
+  ['proposals', 'admin_actions', of((tx) => listOpenProposals(tx, new Date()))],
 ])('%s read only recent or unfinished rows of %s', async (_, table, read) => {
   const nodes = await explain(sql, /^\s*(with|select)\s/, read)
 
@@ -73,10 +76,15 @@ test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
 })
 
 const proposals = [
-  { operationId: randomUUID(), actor: 'alice', proposed: {}, proposedAt: new Date() },
+  {
+    operationId: randomUUID(),
+    actor: 'alice',
+    proposed: { outcome: 'happened' as const },
+    proposedAt: new Date(),
+  },
 ]
 test.each<[string, (explaining: Sql) => Promise<unknown>]>([
-  ['proposed operations', (to) => countProposedOperations(to, proposals)],
+  ['proposed operations', of((tx) => countProposedOperations(tx, proposals))],
   [
     'a page of operations with proposals',
     (to) => listOperationOverviews(to, { view: 'proposed', proposals }, { limit: 25 }),

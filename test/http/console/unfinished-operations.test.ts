@@ -1,6 +1,6 @@
 // The plan of what the console looks at each second. What it returns is tested over HTTP.
 import { beforeAll, expect, test } from '@jest/globals'
-import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
+import { listUnfinishedOperations } from '../../../src/http/console/live-feed.ts'
 import { explain, rowsRead } from '../../support/explain.ts'
 import { t } from '../../support/own-engine.ts'
 

@@ -3,17 +3,13 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
+import type { Sql } from '../db/connection/client.ts'
+import { withinMs } from '../db/connection/store-errors.ts'
 import {
   REPORT_INTERVAL_MS,
   type CircuitReport,
   type ServiceProcess,
-  ALIVE_SECONDS,
-} from '../../domain/deployment/service-process.ts'
-import type { Sql, Transaction } from '../connection/client.ts'
-import { withinMs } from '../connection/store-errors.ts'
-import { objectsOf } from '../connection/rows.ts'
-import { inService } from '../connection/transaction.ts'
-import type { serviceProcesses } from '../schema/service.ts'
+} from '../domain/deployment/service-process.ts'
 
 export interface ReporterParts {
   readonly sql: Sql
@@ -88,40 +84,7 @@ export async function recordProcess(
   `
 }
 
-/**
- * Writes a row that no other transaction sees. It fails while the server accepts reads only, or its
- * disk is full.
- */
-export async function tryWriting(sql: Sql, id: string): Promise<void> {
-  await inService(sql, async (tx) => {
-    await tx`
-      insert into service_processes (id, kind, host, queues, version, circuits, started_at)
-      values (${id}, 'api', '', '{}', '', '[]'::jsonb, now())
-    `
-    await tx`delete from service_processes where id = ${id}`
-  })
-}
-
 /** Deletes the row of a process that shuts down. */
 export async function deleteProcess(sql: Sql, id: string): Promise<void> {
   await sql`delete from service_processes where id = ${id}`
-}
-
-/** A process, with its last report. */
-export type SeenProcess = Readonly<typeof serviceProcesses.$inferSelect> & {
-  readonly alive: boolean
-}
-
-/** More than a large deployment has. */
-const PROCESSES_SHOWN_MAX = 100
-
-/** The processes that reported themselves in the last hour, those that did last first. */
-export async function listProcesses(sql: Sql | Transaction): Promise<SeenProcess[]> {
-  const seen = await sql`
-    select *, seen_at > now() - ${ALIVE_SECONDS} * interval '1 second' as alive
-    from service_processes
-    order by seen_at desc, id desc
-    limit ${PROCESSES_SHOWN_MAX}
-  `
-  return objectsOf<SeenProcess>(seen)
 }

@@ -1,12 +1,12 @@
 // The plans of the operators' lists of webhook deliveries. What they return is tested over HTTP.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { listDeliveries } from '../../../../src/db/webhooks/webhook-deliveries.ts'
-import type { Sql } from '../../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
-import { explain, rowsRead } from '../../../support/explain.ts'
-import { openTestStore } from '../../reservations.ts'
-import type { Store } from '../../../../src/db/connection/client.ts'
+import { listDeliveries } from '../../../src/db/webhooks/webhook-deliveries.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { explain, rowsRead } from '../../support/explain.ts'
+import { openTestStore } from '../reservations.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
 
 const TENANTS = 3
 const DELIVERIES = 4_000
