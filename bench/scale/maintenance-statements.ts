@@ -8,26 +8,24 @@ import {
   deleteExpiredKeys,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
-} from '../../src/db/idempotency/key-expiry.ts'
+  deleteOldTombstones,
+} from '../../src/recovery/reaper.ts'
 import { readHealthFigures } from '../../src/metrics/store-gauges.ts'
-import { deleteOldTombstones, findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
+import { findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
 import {
   deadLetterOrphanedJobs,
   findUnrepeatable,
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-} from '../../src/db/operations/sweeper.ts'
-import {
-  claimDueChecks,
-  closeFindingsOfIdle,
-  openFindingsOfStuck,
-  requestCheckOfPayment,
-} from '../../src/db/operations/unknown-outcomes.ts'
+} from '../../src/recovery/sweeper.ts'
+import { claimDueChecks } from '../../src/recovery/due-checks.ts'
+import { closeFindingsOfIdle, openFindingsOfStuck } from '../../src/recovery/stuck-outcomes.ts'
+import { requestCheckOfPayment } from '../../src/db/operations/requested-checks.ts'
+import { phasesWith } from '../../src/recovery/phase-names.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
 import { capabilitiesOf } from '../../src/provider/adapters.ts'
-import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement } from '../plans.ts'
 
 /** As the sweeper and the outcome resolver have them. */
@@ -47,8 +45,11 @@ export function maintenanceStatements(config: Config): readonly Statement[] {
 }
 
 function sweeperStatements(config: Config): Statement[] {
-  const provider = { name: PROVIDER_NAME, capabilities }
-  const rule = repeatRule({ providers: { all: [provider] }, settings: config, operations })
+  const rule = {
+    keyWindows: [{ provider: PROVIDER_NAME, seconds: keyWindowSeconds(capabilities, config) }],
+    localPhases: phasesWith({ operations }, (call) => call === undefined),
+    attempts: config.JOB_RETRY_LIMIT + 1,
+  }
   return [
     {
       of: 'sweeper',

@@ -6,7 +6,7 @@ import { findProviderEvent, storeProviderEvent } from '../db/events/provider-eve
 import { findOpenAmong } from '../db/reconciliation/findings.ts'
 import { findTenantsAmong } from '../db/reconciliation/compared-records.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
-import { requestCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
+import { requestCheckOfPayment } from '../db/operations/requested-checks.ts'
 import {
   findRun,
   type Run,

@@ -1,13 +1,12 @@
 // Decides whether a call counts as not executed, after a look-up that did not find it.
-import type { PhaseName } from '../db/operations/sweeper.ts'
-import type { DueCheck } from '../db/operations/unknown-outcomes.ts'
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/verdict.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
-import { isLook, providerOf } from '../engine/provider-call.ts'
+import { isLook, providerOf, type PhaseCall } from '../engine/provider-call.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import { providerCalls } from '../provider/calls.ts'
+import type { DueCheck } from './due-checks.ts'
 
 /** Why a call counts as not executed. */
 export interface Absence {
@@ -70,11 +69,9 @@ export function absenceOf(
  */
 function mayBeCompletedLater(engine: Engine, check: DueCheck): boolean {
   const { capabilities } = providerOfCheck(engine, check)
-  const isGuardedByKey = phasesGuardedByKey(engine).some(
-    ({ operation, recoveryPoint }) =>
-      operation === check.operation && recoveryPoint === check.recoveryPoint,
-  )
-  return isGuardedByKey && (check.failureKept || keepsFailures(capabilities, engine.settings))
+  const { phases } = operationNamed(engine, check.operation)
+  const isKept = check.failureKept || keepsFailures(capabilities, engine.settings)
+  return isKept && isGuardedByKey(phases[check.recoveryPoint]?.call)
 }
 
 /** The provider that a check asks. */
@@ -82,14 +79,7 @@ export function providerOfCheck(engine: Engine, check: DueCheck): PaymentProvide
   return providerOf(engine, operationNamed(engine, check.operation).subject(check))
 }
 
-/** The phases whose call nothing but its provider key guards. */
-export function phasesGuardedByKey({ operations }: Pick<Engine, 'operations'>): PhaseName[] {
-  return operations.flatMap(({ name, phases }) =>
-    Object.entries(phases)
-      .filter(
-        ([, { call }]) =>
-          call !== undefined && !isLook(call) && providerCalls[call].guard === 'key',
-      )
-      .map(([recoveryPoint]) => ({ operation: name, recoveryPoint })),
-  )
+/** Whether it is a call that nothing but its provider key guards. */
+export function isGuardedByKey(call: PhaseCall | undefined): boolean {
+  return call !== undefined && !isLook(call) && providerCalls[call].guard === 'key'
 }

@@ -1,70 +1,43 @@
 // Resolves unknown outcomes: looks up at the provider what an operation's lost call did, and
 // completes the operation accordingly. The look-up runs outside of any transaction; afterwards the
 // resolver acts only if the operation has not changed since.
-import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
-import { findProviderPaymentIds } from '../db/events/provider-events.ts'
-import { inTenant } from '../db/connection/transaction.ts'
-import {
-  claimDueChecks,
-  closeFindingsOfIdle,
-  openFindingsOfStuck,
-  postponeCheckIfUnknown,
-  type DueCheck,
-  claimIfUnknown,
-  giveBackInDoubtIfOwner,
-  dropEvidenceIfSame,
-} from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
+import { inTenant } from '../db/connection/transaction.ts'
+import { findProviderPaymentIds } from '../db/events/provider-events.ts'
+import type { Fence } from '../db/idempotency/idempotency-keys.ts'
+import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
+import { readOperation } from '../db/operations/operation-rows.ts'
+import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
+import { retentionOf, type KeyRetention } from '../domain/idempotency/retention.ts'
 import {
   isFinalOutcome,
   type FinalOutcome,
   type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
-import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
-import type { Trace } from '../provider/calls.ts'
-import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
-import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
+import { runFromFound } from '../engine/run-phases.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import { absenceOf, phasesGuardedByKey, providerOfCheck, type Absence } from './absence.ts'
-import type { Fence } from '../db/idempotency/idempotency-keys.ts'
-import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
-import { readOperation } from '../db/operations/operation-rows.ts'
-import { retentionOf, type KeyRetention } from '../domain/idempotency/retention.ts'
-import type { Evidence } from '../db/schema/idempotency-keys.ts'
-import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
-import { SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
-import { effectOf } from '../domain/operations/doubt-sentences.ts'
-import { describeShown, judgeClaim, type Claimed } from '../domain/operations/verdict.ts'
-import { showId } from '../domain/resource-id.ts'
+import type { Trace } from '../provider/calls.ts'
+import { settleSeconds } from '../provider/capabilities.ts'
+import { withSpan } from '../tracing/spans.ts'
+import { absenceOf, providerOfCheck } from './absence.ts'
+import { claimDueChecks, postponeCheckIfUnknown, type DueCheck } from './due-checks.ts'
+import { recordVerdict } from './verdicts.ts'
+import { reportStuck } from './stuck-outcomes.ts'
 
-/** The results of one round of checks. */
-export interface ResolverCounts extends Record<string, number> {
-  /** The call had happened or was declined; the outcome is recorded now. */
-  readonly settled: number
-  /** It is proved that nothing happened; the client's next retry runs the operation again. */
-  readonly absent: number
-  /** The outcome is still unknown. */
-  readonly unclear: number
-  /** No look-up was made: too many wait for the provider. */
-  readonly postponed: number
-  /** No check is left; a finding waits for an operator. */
-  readonly found: number
-}
-
-type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear' | 'postponed'>
+/**
+ * `settled`: the call had happened or was declined, and the outcome is recorded now. `absent`: it is proved
+ * that nothing happened, and the client's next retry runs the operation again. `unclear`: the outcome is
+ * still unknown. `postponed`: no look-up was made, because too many wait for the provider.
+ */
+type Result = 'settled' | 'absent' | 'unclear' | 'postponed'
 
 /** The number of outcomes that are looked up at the same time. One list serves all of a window. */
 const BATCH = 50
 
-/** If the provider keeps no failures, the age of a call does not make it unprovable. */
-const NEVER_SECONDS = 10 ** 9
-
-/** When a postponed check is repeated. */
-const POSTPONED_SECONDS = 5
 /** For how long after its last check an outcome can be postponed. Then a finding opens. */
 const POSTPONED_AT_MOST_SECONDS = 3_600
 
@@ -72,23 +45,9 @@ const POSTPONED_AT_MOST_SECONDS = 3_600
  * Looks up every due unknown outcome once, and opens findings for those without a check left.
  * Concurrent calls are harmless.
  */
-export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
+export async function resolveDue(engine: Engine) {
   const checked = await resolveAllDue(engine)
-  const { store, providers, settings } = engine
-  const found = await openFindingsOfStuck(store.sql, {
-    lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
-    unprovable: phasesGuardedByKey(engine),
-    limits: providers.all.map(({ name, capabilities }) => ({
-      provider: name,
-      settleSeconds: settleSeconds(capabilities, settings),
-      keyWindowSeconds: keepsFailures(capabilities, settings)
-        ? keyWindowSeconds(capabilities, settings)
-        : NEVER_SECONDS,
-    })),
-    afterMs: settings.LEASE_MS,
-  })
-  await closeFindingsOfIdle(store.sql)
-  return { ...checked, found }
+  return { ...checked, found: await reportStuck(engine) }
 }
 
 async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
@@ -137,7 +96,7 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
   if (outcome === undefined || isFinalOutcome(outcome))
     return await recordFound(engine, check, outcome, run)
   if (isPostponed(engine, check, outcome)) {
-    await postponeCheckIfUnknown(engine.store.sql, check, POSTPONED_SECONDS)
+    await postponeCheckIfUnknown(engine.store.sql, check)
     return 'postponed'
   }
   const absence = absenceOf(engine, check, outcome)
@@ -147,7 +106,7 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
     return (await markAbsent(engine, check, absence.reason, options)) ? 'absent' : 'unclear'
   }
   await inTenant(engine.store.sql, check.tenantId, async (tx) => {
-    await appendPhaseRuns(tx, [{ owner: ownerOf(check), runs: [run] }])
+    await appendPhaseRuns(tx, [{ owner: check, runs: [run] }])
     await recordVerdict(tx, check, outcome)
   })
   const { reason } = outcome
@@ -183,13 +142,14 @@ async function traceOf(engine: Engine, check: DueCheck): Promise<Trace> {
   const { evidence, payment } = check
   const { capabilities } = providerOfCheck(engine, check)
   const settlingMs = settleSeconds(capabilities, settings) * 1_000
-  const settlingEndsAt = new Date(check.calledTo.getTime() + settlingMs)
+  const settlingEndsAt = new Date(check.unknownAt.getTime() + settlingMs)
   const knownId = evidence?.provider_payment_id ?? payment.providerPaymentId
   const [providerPaymentId = null] =
     knownId === null ? await findProviderPaymentIds(store.sql, payment) : [knownId]
   return {
     operationId: check.id,
-    executedFrom: check.calledFrom,
+    // From the intent on: an operation that failed and was reopened called under the same key before.
+    executedFrom: check.createdAt,
     // A failed call may be completed at any time.
     executedTo: check.failureKept ? clock.now() : settlingEndsAt,
     providerPaymentId,
@@ -225,13 +185,35 @@ async function recordFound(
   return 'settled'
 }
 
-function ownerOf(check: DueCheck) {
-  return { ...check, paymentId: check.payment.id }
-}
-
-/** The parts of an engine that the API has as well. */
 interface ResolverParts extends Pick<Engine, 'operations'> {
   readonly settings: Pick<Engine['settings'], 'LEASE_MS' | keyof KeyRetention>
+}
+
+/**
+ * Claims an unknown operation under a new lease epoch, with its attempts reset. Its provider call
+ * stays in doubt and keeps its `unknown_at` until the outcome is recorded. Undefined when another
+ * process claimed it.
+ *
+ * @param ref as it was looked up: it must be unchanged.
+ */
+export async function claimIfUnknown(
+  tx: Transaction,
+  ref: Fence,
+  leaseMs: number,
+): Promise<Claim | undefined> {
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'processing',
+      lease_epoch = lease_epoch + 1,
+      lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+      attempts = 1,
+      next_check_at = null,
+      checked_at = null
+    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+      and status = 'unknown' and recovery_point = ${ref.recoveryPoint}
+      and lease_epoch = ${ref.leaseEpoch}
+  `
+  return count === 0 ? undefined : await readOperation(tx, ref)
 }
 
 /**
@@ -246,8 +228,7 @@ export async function claimUnknown(
   const claim = await claimIfUnknown(tx, seen, engine.settings.LEASE_MS)
   if (claim === undefined) return undefined
   const operation = operationNamed(engine, claim.operation)
-  const marking = { tx, key: claim.key }
-  await operation.markResumed(marking, operation.subject(claim))
+  await operation.markResumed({ tx, key: claim.key }, operation.subject(claim))
   // Read again, because marking has changed the resource.
   return await readOperation(tx, claim)
 }
@@ -275,63 +256,19 @@ export async function markAbsent(
     const claim = await claimUnknown(tx, engine, seen)
     if (claim === undefined) return false
     const operation = operationNamed(engine, claim.operation)
-    const marking = { tx, key: claim.key }
-    await operation.markFailed(marking, operation.subject(claim))
-    const status = 'failed_retryable'
-    // After a long doubt the client may retry as long as after any other answer.
-    const retentionSeconds = retentionOf(engine.settings, claim.operation)
-    const to = { status, inDoubt: false, reason, retentionSeconds, checkDelaysSeconds: [] } as const
+    await operation.markFailed({ tx, key: claim.key }, operation.subject(claim))
     await dropFallbackIfOwner(tx, claim)
-    const isGivenBack = keepsDoubt
-      ? await giveBackInDoubtIfOwner(tx, claim, { reason, retentionSeconds })
-      : await giveBackIfOwner(tx, claim, to)
+    const isGivenBack = await giveBackIfOwner(tx, claim, {
+      status: 'failed_retryable',
+      inDoubt: keepsDoubt,
+      reason,
+      // After a long doubt the client may retry as long as after any other answer.
+      retentionSeconds: retentionOf(engine.settings, claim.operation),
+      checkDelaysSeconds: [],
+    })
     if (!isGivenBack) throw new LeaseLostError(claim)
     await appendPhaseRuns(tx, [{ owner: claim, runs }])
     await record?.(tx)
     return true
   })
-}
-
-/**
- * Does nothing for a check without a claim.
- *
- * @param outcome what the look-up found.
- * @param absence set when the call counts as not executed.
- */
-async function recordVerdict(
-  tx: Transaction,
-  check: Pick<DueCheck, 'tenantId' | 'id' | 'evidence'>,
-  outcome: Outcome<unknown> | undefined,
-  absence?: Pick<Absence, 'keepsDoubt'>,
-): Promise<void> {
-  const { evidence } = check
-  if (evidence === null) return
-  await dropEvidenceIfSame(tx, check, evidence)
-  const claimed = claimedBy(evidence)
-  const verdict = judgeClaim(claimed, outcome)
-  const isActedOnUnseen = absence !== undefined && outcome?.outcome === 'unknown'
-  await appendAdminAction(tx, {
-    actor: SERVICE_ACTOR,
-    action: VERDICT,
-    subject: showId('op', check.id),
-    details: {
-      claim: evidence.claim,
-      claimed_by: evidence.by,
-      verdict,
-      taken: isActedOnUnseen || verdict === 'verified',
-      shown: describeShown(outcome),
-      effect: effectOf({
-        outcome: claimed === 'did_not_happen' ? claimed : 'happened',
-        verdict,
-        found: outcome,
-        absence,
-      }),
-      found: outcome?.answered ?? null,
-    },
-  })
-}
-
-function claimedBy(evidence: Evidence): Claimed {
-  const providerId = evidence.provider_refund_id ?? evidence.provider_payment_id
-  return providerId === undefined ? 'did_not_happen' : { providerId }
 }

@@ -1,89 +1,253 @@
 // The reaper: deletes completed keys after their retention period, and ends operations that were
-// given up and never retried. It leaves payments, refunds, the ledger and timelines alone, and
-// makes no provider call.
+// given up and never retried. It leaves payments, refunds, the ledger and timelines alone, and makes
+// no provider call. A completed key leaves a tombstone in the transaction that deletes it, so that a late
+// retry always finds what the key created. A reservation waits for the delete of its key, and reads the
+// tombstone in a statement behind its insert: see reserve-keys.ts.
+import { hash } from 'node:crypto'
 import type { Config } from '../config.ts'
-import {
-  completeIfOvertaken,
-  deleteExpiredKeys,
-  keepIfPartlyExecuted,
-  timeOutIfAbandoned,
-  type AbandonedOperation,
-} from '../db/idempotency/key-expiry.ts'
-import { openFindings, type NewFinding } from '../db/reconciliation/findings.ts'
-import { deleteOldTombstones } from '../db/idempotency/key-tombstones.ts'
-import { inService } from '../db/connection/transaction.ts'
+import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
+import { forEachTenant, rowsOf } from '../db/connection/rows.ts'
+import { asService, inService } from '../db/connection/transaction.ts'
+import { completedWith, isWithoutEffect, retentionOfRow } from '../db/idempotency/completion.ts'
+import { openFindings } from '../db/reconciliation/findings.ts'
 import type { KeyRetention } from '../domain/idempotency/retention.ts'
-import { showId } from '../domain/resource-id.ts'
+import type { OperationRef, StoredResponse } from '../domain/operations/operation.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
-import { inFullBatches } from './batches.ts'
+import { showId } from '../domain/resource-id.ts'
 import type { Engine } from '../engine/engine.ts'
+import { inFullBatches } from './batches.ts'
 
-export type ReaperParts = Pick<Engine, 'store' | 'log'>
-
-export type ReaperSettings = Pick<
-  Config,
-  | 'KEY_RETENTION_SECONDS'
-  | 'KEY_RETENTION_SECONDS_BY_OPERATION'
-  | 'TOMBSTONE_RETENTION_SECONDS'
-  | 'REAP_BATCH_SIZE'
-  | 'IDEMPOTENCY_FLAVOR'
->
-
-/** The results of one round of the reaper. */
-export interface ReaperCounts extends Record<string, number> {
-  /** Keys that were deleted, and left a tombstone. */
-  readonly reaped: number
-  /** Operations that were given up before any effect; they have a final answer now. */
-  readonly timed_out: number
-  /** Operations that were given up, and whose payment another request has ended. */
-  readonly overtaken: number
-  /** Operations that were given up partly executed; they wait for an operator now. */
-  readonly abandoned: number
-  readonly tombstones_deleted: number
-}
+export type ReaperSettings = KeyRetention &
+  Pick<Config, 'TOMBSTONE_RETENTION_SECONDS' | 'REAP_BATCH_SIZE' | 'IDEMPOTENCY_FLAVOR'>
 
 /** Runs one round. Concurrent rounds, in this and in other processes, are harmless. */
-export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<ReaperCounts> {
-  const { sql } = parts.store
+export async function reap(
+  { store: { sql }, log }: Pick<Engine, 'store' | 'log'>,
+  settings: ReaperSettings,
+) {
   const limit = settings.REAP_BATCH_SIZE
   const { IDEMPOTENCY_FLAVOR: flavor } = settings
   const timeout = problemResponse(flavor, 'operation-timed-out')
   const overtaken = problemResponse(flavor, 'invalid-state', 'Another request ended the payment.')
-  const kept = { limit, retention: settings }
+  const reaping = { limit, retention: settings }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
+  const keep = async () => {
+    const kept = await inService(sql, (tx) => keepIfPartlyExecuted(tx, reaping))
+    for (const { id } of kept)
+      log.warn({ operation: id }, 'given up partly executed, and never retried')
+    return kept.length
+  }
   return {
-    timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
-    overtaken: await inFullBatches(limit, () => completeIfOvertaken(sql, overtaken, kept)),
-    abandoned: await inFullBatches(limit, () => openFinding(parts, kept)),
+    timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, reaping)),
+    overtaken: await inFullBatches(limit, () => completeIfOvertaken(sql, overtaken, reaping)),
+    abandoned: await inFullBatches(limit, keep),
     reaped: await inFullBatches(limit, () => deleteExpiredKeys(sql, limit)),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
 }
 
-/** Opens the finding in the same transaction that marks the operation as kept. */
-async function openFinding(
-  { store, log }: ReaperParts,
-  kept: { limit: number; retention: KeyRetention },
-): Promise<number> {
-  const abandoned = await inService(store.sql, async (tx) => {
-    const operations = await keepIfPartlyExecuted(tx, kept)
-    await openFindings(tx, operations.map(findingOf))
-    return operations
-  })
-  for (const { id } of abandoned)
-    log.warn({ operation: id }, 'given up partly executed, and never retried')
-  return abandoned.length
+interface Reaping {
+  readonly limit: number
+  readonly retention: KeyRetention
 }
 
-function findingOf(operation: AbandonedOperation): NewFinding {
-  const { tenantId, id, provider, paymentId, refundId, recoveryPoint, reason } = operation
-  return {
-    provider,
-    kind: 'operation_abandoned',
+/** Operations that failed and whose clients did not retry in time. */
+const isAbandoned = (sql: Sql | Transaction): Fragment =>
+  sql`status = 'failed_retryable' and expires_at < now()`
+
+/** `phase_began_at` is the time of a call that only operators said did not happen. */
+const hasNoEffect = (sql: Sql | Transaction): Fragment =>
+  sql`${isAbandoned(sql)} and ${isWithoutEffect(sql)} and phase_began_at is null`
+
+const mayHaveEffect = (sql: Sql | Transaction): Fragment =>
+  sql`${isAbandoned(sql)} and (not ${isWithoutEffect(sql)} or phase_began_at is not null)`
+
+const isPartlyExecuted = (sql: Sql | Transaction): Fragment =>
+  sql`${isAbandoned(sql)} and not ${isWithoutEffect(sql)}`
+
+/** Neither status changes. The operation of a declined payment may still have to cancel it. */
+const isOvertaken = (sql: Sql | Transaction): Fragment => sql`
+  exists (
+    select from payments
+    where payments.tenant_id = idempotency_keys.tenant_id
+      and payments.id = idempotency_keys.payment_id
+      and payments.status in ('succeeded', 'canceled')
+  )
+`
+
+/**
+ * Completes operations that failed before any effect and whose clients did not retry in time. The
+ * stored response tells a late retry. Their resources stay as they are.
+ */
+export function timeOutIfAbandoned(
+  sql: Sql,
+  response: StoredResponse,
+  reaping: Reaping,
+): Promise<number> {
+  return completeIf(sql, hasNoEffect(sql), hasNoEffect(sql), response, reaping)
+}
+
+/**
+ * Completes operations that stopped half-way, and whose payment another operation has ended since:
+ * they can never run again.
+ */
+export function completeIfOvertaken(
+  sql: Sql,
+  response: StoredResponse,
+  reaping: Reaping,
+): Promise<number> {
+  const found = sql`${isPartlyExecuted(sql)} and ${isOvertaken(sql)}`
+  return completeIf(sql, found, isPartlyExecuted(sql), response, reaping)
+}
+
+async function completeIf(
+  sql: Sql,
+  found: Fragment,
+  still: Fragment,
+  response: StoredResponse,
+  { limit, retention }: Reaping,
+): Promise<number> {
+  const { count } = await asService(sql)`
+    update idempotency_keys set ${completedWith(sql, response, retention)}
+    where (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys where ${found} order by expires_at limit ${limit}
+    )
+    and ${still}
+  `
+  return count
+}
+
+type KeptRow = OperationRef & {
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly operation: string
+  readonly recovery_point: string
+  readonly reason: string | null
+}
+
+/**
+ * Extends the retention of operations that stopped half-way, and opens a finding about each: only their
+ * client or a person can decide about them. So each is reported once per retention, and does not block
+ * the deletion of others.
+ */
+export async function keepIfPartlyExecuted(
+  tx: Transaction,
+  { limit, retention }: Reaping,
+): Promise<OperationRef[]> {
+  const kept = await tx<KeptRow[]>`
+    update idempotency_keys
+    set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
+    where (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys
+      where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
+      order by expires_at
+      limit ${limit}
+    )
+    and ${mayHaveEffect(tx)}
+    returning
+      tenant_id as "tenantId", id, payment_id as "paymentId", refund_id as "refundId",
+      operation, recovery_point, last_error as reason
+  `
+  if (kept.length === 0) return []
+  const payments = await tx<{ id: string; provider: string }[]>`
+    select id, provider from payments
+    where tenant_id = any(${kept.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${kept.map(({ paymentId }) => paymentId)}::uuid[])
+  `
+  const providerOf = new Map(payments.map(({ id, provider }) => [id, provider]))
+  const findings = kept.map(({ tenantId, id, paymentId, refundId, ...ours }) => ({
+    provider: providerOf.get(paymentId) ?? '',
+    kind: 'operation_abandoned' as const,
     objectId: showId('op', id),
     runId: null,
     subject: { tenantId, paymentId, refundId, operationId: id },
-    ours: { operation: operation.operation, recovery_point: recoveryPoint, reason },
+    ours,
     theirs: null,
-  }
+  }))
+  await openFindings(tx, findings)
+  return kept
+}
+
+/**
+ * Deletes expired completed keys, the `limit` that expired first, and leaves their tombstones. The tombstone
+ * of an earlier operation of the same key is overwritten. Payments, refunds and their records stay. Returns
+ * the number of deleted keys.
+ */
+export async function deleteExpiredKeys(sql: Sql, limit: number): Promise<number> {
+  return await inService(sql, async (tx) => {
+    const expired = await tx<OperationRef[]>`
+      select tenant_id as "tenantId", id from idempotency_keys
+      where status = 'completed' and expires_at < now()
+      order by expires_at, tenant_id, id
+      limit ${limit}
+    `
+    const counts = await forEachTenant(expired, async (tenantId, refs) => {
+      const keys = await deleteIfExpired(tx, tenantId, refs)
+      await insertTombstones(tx, tenantId, keys)
+      return keys.length
+    })
+    return counts.reduce((sum, count) => sum + count, 0)
+  })
+}
+
+interface DeletedKey {
+  readonly key: string
+  readonly paymentId: string | null
+  readonly refundId: string | null
+  readonly location: string | null
+  readonly expired_at: string
+}
+
+async function deleteIfExpired(
+  tx: Transaction,
+  tenantId: string,
+  refs: readonly OperationRef[],
+): Promise<DeletedKey[]> {
+  return await tx<DeletedKey[]>`
+    delete from idempotency_keys
+    where tenant_id = ${tenantId} and id = any(${refs.map(({ id }) => id)}::uuid[])
+      and status = 'completed' and expires_at < now()
+    returning
+      key, payment_id as "paymentId", refund_id as "refundId", expires_at as expired_at,
+      case when payment_id is null then response_headers ->> 'location' end as location
+  `
+}
+
+async function insertTombstones(
+  tx: Transaction,
+  tenantId: string,
+  keys: readonly DeletedKey[],
+): Promise<void> {
+  if (keys.length === 0) return
+  const tombstones = keys.map(({ key, ...deleted }) => ({
+    tenantId,
+    keyHash: hash('sha256', key, 'buffer'),
+    ...deleted,
+  }))
+  await tx`
+    insert into key_tombstones ${rowsOf(tx, tombstones)}
+    on conflict (tenant_id, key_hash) do update set
+      payment_id = excluded.payment_id,
+      refund_id = excluded.refund_id,
+      location = excluded.location,
+      expired_at = excluded.expired_at,
+      buried_at = excluded.buried_at
+  `
+}
+
+/** Deletes tombstones after their retention, the oldest first. Returns the number of deleted ones. */
+export async function deleteOldTombstones(
+  sql: Sql,
+  { retentionSeconds, limit }: { retentionSeconds: number; limit: number },
+): Promise<number> {
+  const { count } = await asService(sql)`
+    delete from key_tombstones where (tenant_id, key_hash) in (
+      select tenant_id, key_hash from key_tombstones
+      where buried_at < now() - ${retentionSeconds} * interval '1 second'
+      order by buried_at
+      limit ${limit}
+    )
+    and buried_at < now() - ${retentionSeconds} * interval '1 second'
+  `
+  return count
 }

@@ -1,11 +1,11 @@
 // Resumes an operation at once, at the request of an operator. It makes no provider call, and does
 // nothing that the service would not do later by itself.
 import type { Transaction } from '../db/connection/client.ts'
-import { requeueIfJobless, resumeIfExpired } from '../db/operations/sweeper.ts'
-import { requestCheckIfUnknown } from '../db/operations/unknown-outcomes.ts'
+import { requestCheckIfUnknown } from '../db/operations/requested-checks.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { reopenOperationIn } from '../engine/reopen-operation.ts'
+import { requeueIfJobless, resumeIfExpired } from './sweeper.ts'
 
 /**
  * What was done. `check_asked`: the outcome is looked up now. `reopened`: the operation runs as on

@@ -1,114 +1,152 @@
 // The sweeper: resumes or parks operations whose lease expired, and replaces lost jobs. It never
-// makes a provider call itself.
-import {
-  deadLetterOrphanedJobs,
-  deleteObsoleteDeadLetters,
-  findUnrepeatable,
-  parkIfExpired,
-  requeueIfJobless,
-  resumeIfExpired,
-  type PhaseName,
-  type RepeatRule,
-} from '../db/operations/sweeper.ts'
+// makes a provider call itself. Each write repeats its condition, so that several sweepers may run
+// at once. Each statement scans only unfinished operations.
+import { randomUUID } from 'node:crypto'
+import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
 import { isStoreUnavailable } from '../db/connection/store-errors.ts'
-import { inService, inTenant } from '../db/connection/transaction.ts'
-import type { OperationRef } from '../domain/operations/operation.ts'
+import { asService, inService, inTenant, together } from '../db/connection/transaction.ts'
+import { nextCheckAt, readUnknownFor } from '../db/operations/leases.ts'
+import { readOperation, type OperationRow } from '../db/operations/operation-rows.ts'
 import {
-  operationNamed,
-  type Engine,
-  type EngineSettings,
-  type Operations,
-} from '../engine/engine.ts'
+  addJobs,
+  addOperationJobs,
+  queuedColumns,
+  type QueuedOperation,
+  JOB_SCHEMA,
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+} from '../db/queue/jobs.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
+import { operationNamed, type Engine } from '../engine/engine.ts'
 import { keyWindowSeconds } from '../provider/capabilities.ts'
-import type { PaymentProvider } from '../provider/payment-provider.ts'
-
-/** The results of one sweep, by problem. */
-export interface SweepCounts extends Record<string, number> {
-  /** Expired leases whose phase may be repeated. */
-  readonly resumed: number
-  /**
-   * Expired leases whose phase must not be repeated without a look-up. The outcome resolver
-   * continues.
-   */
-  readonly parked: number
-  /** Pending operations whose job was lost. */
-  readonly requeued: number
-  /** Jobs without an operation, which are dead letters now. */
-  readonly orphaned: number
-  /** Dead letters of operations that have completed since. */
-  readonly dropped: number
-}
+import { inFullBatches } from './batches.ts'
+import { isAtOneOf, phasesWith, type PhaseName } from './phase-names.ts'
 
 /** Operations per statement, so that each statement takes only milliseconds. */
 const BATCH = 50
 
-/** A sweep ends after this many full batches, so that it never delays a shutdown. */
-const BATCHES_MAX = 40
+/** The rows of a backlog that one sweep scans: the oldest, which move next anyway. */
+const SCAN_LIMIT = 1_000
 
-/** Sweeps once. Concurrent sweeps, in this and in other processes, are harmless. */
-export async function sweep(engine: Engine): Promise<SweepCounts> {
-  const { sql } = engine.store
-  const resumed = await resumeAll(engine)
-  const parked = await parkAll(engine, await findUnrepeatable(sql, repeatRule(engine), BATCH))
+/** Sweeps once, and counts by problem. Concurrent sweeps, in this and in other processes, are harmless. */
+export async function sweep(engine: Engine) {
+  const { log, store } = engine
+  const { sql } = store
+  const rule = repeatRule(engine)
+  const resumed = await inFullBatches(BATCH, async () => {
+    const batch = await inService(sql, (tx) => resumeIfExpired(tx, rule, BATCH))
+    for (const { id } of batch) log.warn({ operation: id }, 'a lease expired; operation resumed')
+    return batch.length
+  })
+  const parked = await parkAll(engine, await findUnrepeatable(sql, rule, BATCH))
   const requeued = await inService(sql, (tx) => requeueIfJobless(tx))
-  const orphaned = await deadLetterOrphanedJobs(sql)
-  const dropped = await deleteObsoleteDeadLetters(sql)
-
-  const { log } = engine
-  for (const { id } of resumed) log.warn({ operation: id }, 'a lease expired; operation resumed')
   for (const { id } of requeued) log.warn({ operation: id }, 'a job was lost; created a new one')
+  const orphaned = await deadLetterOrphanedJobs(sql)
   if (orphaned > 0) log.warn({ orphaned }, 'jobs without an operation are dead letters now')
-  return {
-    resumed: resumed.length,
-    parked,
-    requeued: requeued.length,
-    orphaned,
-    dropped,
-  }
+  const dropped = await deleteObsoleteDeadLetters(sql)
+  return { resumed, parked, requeued: requeued.length, orphaned, dropped }
 }
 
-/**
- * Which phases may be repeated: all while the provider remembers the key; afterwards, and if it keeps
- * no keys, only local phases.
- */
-export function repeatRule({ providers, settings, operations }: RuleParts): RepeatRule {
+/** When a phase may be repeated without looking up its outcome. */
+export interface RepeatRule {
+  /** For how long each provider remembers an idempotency key. Any other provider remembers none. */
+  readonly keyWindows: readonly { readonly provider: string; readonly seconds: number }[]
+  /** From which no provider call is made. */
+  readonly localPhases: readonly PhaseName[]
+  /** The limit of claims: after more, the operation itself may crash its owners. */
+  readonly attempts: number
+}
+
+function repeatRule(engine: Engine): RepeatRule {
+  const { providers, settings } = engine
   return {
     keyWindows: providers.all.map(({ name, capabilities }) => ({
       provider: name,
       seconds: keyWindowSeconds(capabilities, settings),
     })),
-    localPhases: localPhasesOf(operations),
+    localPhases: phasesWith(engine, (call) => call === undefined),
     attempts: settings.JOB_RETRY_LIMIT + 1,
   }
 }
 
-interface RuleParts extends Pick<Engine, 'operations'> {
-  readonly providers: { readonly all: readonly Pick<PaymentProvider, 'name' | 'capabilities'>[] }
-  readonly settings: Pick<EngineSettings, 'PROVIDER_KEY_WINDOW_SECONDS' | 'JOB_RETRY_LIMIT'>
-}
-
-function localPhasesOf(operations: Operations): PhaseName[] {
-  return operations.flatMap(({ name, phases }) =>
-    Object.entries(phases)
-      .filter(([, phase]) => phase.call === undefined)
-      .map(([recoveryPoint]) => ({ operation: name, recoveryPoint })),
-  )
-}
-
-async function resumeAll(engine: Engine): Promise<OperationRef[]> {
-  const resumed: OperationRef[] = []
-  for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
-    const rule = repeatRule(engine)
-    const batch = await inService(engine.store.sql, (tx) => resumeIfExpired(tx, rule, BATCH))
-    resumed.push(...batch)
-    if (batch.length < BATCH) break
-  }
+/**
+ * Resumes operations whose lease expired, each with a new job, where the current phase may be
+ * repeated: it is local, or the provider still remembers the idempotency key of its call, and the
+ * operation was not claimed too often. The call of an owner that went silent is in doubt.
+ *
+ * @param rule `any`: every phase may be repeated.
+ * @param only one operation, instead of the oldest `limit`.
+ */
+export async function resumeIfExpired(
+  tx: Transaction,
+  rule: RepeatRule | 'any',
+  limit: number,
+  only?: OperationRef,
+): Promise<OperationRef[]> {
+  const expired = await tx<OperationRef[]>`
+    select tenant_id as "tenantId", id from idempotency_keys
+    where status = 'processing' and lease_expires_at < now()
+      and ${rule === 'any' ? tx`true` : mayRepeat(tx, rule)} ${isOnly(tx, only)}
+    order by created_at
+    limit ${limit}
+  `
+  const resumed = (await together(expired.map((ref) => resume(tx, ref)))).flat()
+  await addOperationJobs(tx, resumed)
   return resumed
 }
 
+const isOnly = (tx: Transaction, only: OperationRef | undefined): Fragment =>
+  only === undefined ? tx`` : tx`and tenant_id = ${only.tenantId} and id = ${only.id}`
+
+async function resume(tx: Transaction, { tenantId, id }: OperationRef): Promise<QueuedOperation[]> {
+  return await tx<QueuedOperation[]>`
+    update idempotency_keys set
+      status = 'pending', lease_expires_at = null, in_doubt = true, job_id = ${randomUUID()},
+      last_error = 'the lease ran out'
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = 'processing' and lease_expires_at < now()
+    returning ${queuedColumns(tx)}
+  `
+}
+
+function mayRepeat(
+  sql: Sql | Transaction,
+  { keyWindows, localPhases, attempts }: RepeatRule,
+): Fragment {
+  return sql`
+    attempts <= ${attempts} and (
+      exists (
+        select from payments
+        join unnest(
+          ${keyWindows.map(({ provider }) => provider)}::text[],
+          ${keyWindows.map(({ seconds }) => seconds)}::float8[]
+        ) as key_window (provider, seconds) on key_window.provider = payments.provider
+        where payments.tenant_id = idempotency_keys.tenant_id
+          and payments.id = idempotency_keys.payment_id
+          and idempotency_keys.phase_began_at > now() - key_window.seconds * interval '1 second'
+      )
+      or ${isAtOneOf(sql, localPhases)}
+    )
+  `
+}
+
+/** Operations whose lease expired and whose phase must not be repeated before a look-up. */
+export async function findUnrepeatable(
+  sql: Sql,
+  rule: RepeatRule,
+  limit: number,
+): Promise<OperationRef[]> {
+  return await asService(sql)<OperationRef[]>`
+    select tenant_id as "tenantId", id from idempotency_keys
+    where status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
+    order by created_at
+    limit ${limit}
+  `
+}
+
 /**
- * An operation that cannot be parked must not block the others. It is logged, and retried next
- * time.
+ * Hands operations to the outcome resolver. One that cannot be parked must not block the others: it
+ * is logged, and retried next time.
  */
 async function parkAll(engine: Engine, refs: readonly OperationRef[]): Promise<number> {
   let parked = 0
@@ -130,8 +168,146 @@ async function park(engine: Engine, ref: OperationRef): Promise<boolean> {
     const row = await parkIfExpired(tx, ref, engine.settings.CHECK_DELAYS_SECONDS)
     if (row === undefined) return false
     const operation = operationNamed(engine, row.operation)
-    const marking = { tx, key: row.key }
-    await operation.markUnknown(marking, operation.subject(row))
+    await operation.markUnknown({ tx, key: row.key }, operation.subject(row))
     return true
   })
 }
+
+/** Undefined when the operation was claimed meanwhile. */
+export async function parkIfExpired(
+  tx: Transaction,
+  ref: OperationRef,
+  checkDelaysSeconds: readonly number[],
+): Promise<OperationRow | undefined> {
+  const unknownFor = await readUnknownFor(tx, ref)
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'unknown', lease_expires_at = null, in_doubt = true,
+      unknown_at = least(unknown_at, now()),
+      next_check_at = ${nextCheckAt(tx, checkDelaysSeconds, unknownFor)},
+      last_error = 'the lease ran out, too late or too often for the call to be made again'
+    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+      and status = 'processing' and lease_expires_at < now()
+  `
+  return count === 0 ? undefined : await readOperation(tx, ref)
+}
+
+/**
+ * Gives pending operations whose job is gone a new one.
+ *
+ * @param only one operation, instead of all of the oldest.
+ */
+export async function requeueIfJobless(
+  tx: Transaction,
+  only?: OperationRef,
+): Promise<OperationRef[]> {
+  const oldest = await tx<QueuedOperation[]>`
+    select ${queuedColumns(tx)} from idempotency_keys
+    where status = 'pending' ${isOnly(tx, only)}
+    order by created_at
+    limit ${SCAN_LIMIT}
+  `
+  if (oldest.length === 0) return []
+  const jobs = await tx<{ id: string }[]>`
+    select id from ${tx(JOB_SCHEMA)}.job
+    where name = ${OPERATIONS_QUEUE} and id = any(${oldest.map(({ jobId }) => jobId)}::uuid[])
+      and state < 'completed'
+  `
+  const existing = new Set(jobs.map(({ id }) => id))
+  const jobless = oldest.filter(({ jobId }) => !existing.has(jobId))
+  const requeued = (await together(jobless.map((queued) => requeue(tx, queued)))).flat()
+  await addOperationJobs(tx, requeued)
+  return requeued
+}
+
+async function requeue(
+  tx: Transaction,
+  { tenantId, id, jobId }: QueuedOperation,
+): Promise<QueuedOperation[]> {
+  return await tx<QueuedOperation[]>`
+    update idempotency_keys set job_id = ${randomUUID()}
+    where tenant_id = ${tenantId} and id = ${id} and status = 'pending'
+      and job_id is not distinct from ${jobId}::uuid
+    returning ${queuedColumns(tx)}
+  `
+}
+
+/** Deletes dead letters of operations that have completed since. Returns their number. */
+export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
+  return await inService(sql, async (tx) => {
+    const letters = await findJobs(tx, OPERATIONS_DEAD_LETTERS, 0)
+    if (letters.length === 0) return 0
+    const completed = await findOperations(tx, letters, tx`and status = 'completed'`)
+    const obsolete = letters.filter((letter) => completed.has(nameOf(letter)))
+    const { count } = await tx`
+      delete from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_DEAD_LETTERS} and id = any(${obsolete.map(({ id }) => id)}::uuid[])
+    `
+    return count
+  })
+}
+
+/** With distributed tables, a job may be visible before its operation, for as long as a commit takes. */
+const VISIBLE_AFTER_SECONDS = 60
+
+/** Moves jobs whose operation does not exist to the dead letters. Returns their number. */
+export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
+  return await inService(sql, async (tx) => {
+    const waiting = await findJobs(tx, OPERATIONS_QUEUE, VISIBLE_AFTER_SECONDS)
+    if (waiting.length === 0) return 0
+    const existing = await findOperations(tx, waiting, tx``)
+    const orphans = waiting.filter((job) => !existing.has(nameOf(job)))
+    if (orphans.length === 0) return 0
+    const orphaned = await tx<{ data: object }[]>`
+      delete from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and state < 'active'
+        and id = any(${orphans.map(({ id }) => id)}::uuid[])
+      returning data
+    `
+    const output = { reason: 'there is no such operation' }
+    const letters = orphaned.map(({ data }) => ({ data, output }))
+    await addJobs(tx, OPERATIONS_DEAD_LETTERS, letters)
+    return orphaned.length
+  })
+}
+
+interface WaitingJob {
+  readonly id: string
+  readonly tenantId: string | null
+  readonly operationId: string | null
+}
+
+/** The waiting jobs of a queue that are this old: those that it runs next. */
+async function findJobs(tx: Transaction, queue: string, seconds: number): Promise<WaitingJob[]> {
+  return await tx<WaitingJob[]>`
+    select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
+    from ${tx(JOB_SCHEMA)}.job
+    where name = ${queue} and state < 'active' and not blocked
+      and created_on <= now() - ${seconds} * interval '1 second'
+    order by priority desc, created_on
+    limit ${SCAN_LIMIT}
+  `
+}
+
+/** The names of the operations of jobs that exist and meet the condition. */
+async function findOperations(
+  tx: Transaction,
+  jobs: readonly WaitingJob[],
+  condition: Fragment,
+): Promise<ReadonlySet<string>> {
+  const refs = jobs.filter(({ tenantId, operationId }) => isUuid(tenantId) && isUuid(operationId))
+  const rows = await tx<OfOperation[]>`
+    select tenant_id as "tenantId", id as "operationId" from idempotency_keys
+    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${refs.map(({ operationId }) => operationId)}::uuid[]) ${condition}
+  `
+  return new Set(rows.map(nameOf))
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const isUuid = (text: string | null): boolean => UUID.test(text ?? '')
+
+type OfOperation = Omit<WaitingJob, 'id'>
+
+const nameOf = ({ tenantId, operationId }: OfOperation): string => `${tenantId} ${operationId}`

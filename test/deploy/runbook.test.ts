@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { configVariables } from '../../src/config.ts'
 import { CONSTANTS } from '../../src/constants.ts'
-import { deadLetterQueues } from '../../src/db/queue/dead-letters.ts'
+import { deadLetterQueues } from '../../src/recovery/dead-letters.ts'
 import { findingKinds } from '../../src/domain/operations/finding.ts'
 import { routes } from '../../src/http/server/routes.ts'
 

@@ -1,7 +1,7 @@
 // Tests a provider without idempotency keys: a call that may have run is looked up, never repeated.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
+import { requestCheckIfUnknown } from '../../src/db/operations/requested-checks.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'

@@ -2,7 +2,7 @@
 // happen, or is undone, and a card is never charged a second time.
 import { describe, expect, test } from '@jest/globals'
 import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
-import { deleteExpiredKeys } from '../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys, reap } from '../../src/recovery/reaper.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import {
@@ -17,7 +17,6 @@ import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts
 import type { CallName } from '../../src/provider/calls.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
-import { reap } from '../../src/recovery/reaper.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
 import { expireKeys } from '../support/expired-keys.ts'
 import type { Accepted } from '../support/engine.ts'

@@ -6,7 +6,7 @@ import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import {
   requestCheckIfUnknown,
   requestCheckOfPayment,
-} from '../../src/db/operations/unknown-outcomes.ts'
+} from '../../src/db/operations/requested-checks.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { resolveDue, markAbsent } from '../../src/recovery/outcome-resolver.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import type { Sql } from '../../src/db/connection/client.ts'
-import { deleteExpiredKeys } from '../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys } from '../../src/recovery/reaper.ts'
 import { claimIfUnowned } from '../support/claim.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { expireKeys } from '../support/expired-keys.ts'

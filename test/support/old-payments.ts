@@ -1,6 +1,6 @@
 // Makes a payment of a tenant so old that its details are deleted.
 import type { Sql } from '../../src/db/connection/client.ts'
-import { deleteOld } from '../../src/db/retention/stored-retention.ts'
+import { deleteOld } from '../../src/recovery/prune.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 const KEPT_DAYS = 450

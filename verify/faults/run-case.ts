@@ -3,7 +3,7 @@
 // person, and no job is left. If that takes too long, invariant 7 is broken and the suite goes on.
 import { setTimeout as wait } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
-import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
+import { requestCheckIfUnknown } from '../../src/db/operations/requested-checks.ts'
 import { isDone } from '../simulate/history.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Case, ProviderKind, RunResult, Violation } from './results.ts'

@@ -3,7 +3,7 @@
 import type { Intent } from '../../src/db/idempotency/intent.ts'
 import type { LocalReservation } from '../../src/http/keyed/keyed-locally.ts'
 import type { Claim } from '../../src/db/operations/leases.ts'
-import type { RepeatRule } from '../../src/db/operations/sweeper.ts'
+import type { RepeatRule } from '../../src/recovery/sweeper.ts'
 import type { OperationOverview } from '../../src/http/operators/operations-search.ts'
 import type { NewFinding } from '../../src/db/reconciliation/findings.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'

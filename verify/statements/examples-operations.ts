@@ -4,7 +4,6 @@ import * as cancellations from '../../src/db/idempotency/cancellations.ts'
 import { dropResponses } from '../../src/db/idempotency/dropped-responses.ts'
 import * as idempotencyKeys from '../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
-import * as keyExpiry from '../../src/db/idempotency/key-expiry.ts'
 import { addReplays, listReplays } from '../../src/http/keyed/replay-counter.ts'
 import * as keyTombstones from '../../src/db/idempotency/key-tombstones.ts'
 import { doOnce } from '../../src/http/keyed/keyed-locally.ts'
@@ -19,8 +18,13 @@ import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import type { Writes } from '../../src/db/operations/phase-records.ts'
 import { type PhaseToRecord, recordEach } from '../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
-import * as sweeper from '../../src/db/operations/sweeper.ts'
-import * as unknownOutcomes from '../../src/db/operations/unknown-outcomes.ts'
+import * as requestedChecks from '../../src/db/operations/requested-checks.ts'
+import { claimDueChecks, postponeCheckIfUnknown } from '../../src/recovery/due-checks.ts'
+import { dropEvidenceIfSame } from '../../src/recovery/verdicts.ts'
+import { claimIfUnknown } from '../../src/recovery/outcome-resolver.ts'
+import * as reaper from '../../src/recovery/reaper.ts'
+import { closeFindingsOfIdle, openFindingsOfStuck } from '../../src/recovery/stuck-outcomes.ts'
+import * as sweeper from '../../src/recovery/sweeper.ts'
 import { writesOfDispute } from '../../src/domain/payments/dispute.ts'
 import { reminderOf } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
@@ -150,7 +154,7 @@ const idempotencyExamples: readonly Example[] = [
   example(cancellations.findCancellation, [REF]),
   example(cancellations.endCancellation, [REF, 'undone']),
   example(
-    keyExpiry.deleteExpiredKeys,
+    reaper.deleteExpiredKeys,
     [LIMIT],
     [
       [REF],
@@ -165,12 +169,16 @@ const idempotencyExamples: readonly Example[] = [
       ],
     ],
   ),
-  example(keyExpiry.timeOutIfAbandoned, [RESPONSE, BY_OPERATION]),
-  example(keyExpiry.completeIfOvertaken, [RESPONSE, BY_OPERATION]),
-  example(keyExpiry.keepIfPartlyExecuted, [BY_OPERATION], [[{ ...REF, paymentId: ID }]]),
+  example(reaper.timeOutIfAbandoned, [RESPONSE, BY_OPERATION]),
+  example(reaper.completeIfOvertaken, [RESPONSE, BY_OPERATION]),
+  example(
+    reaper.keepIfPartlyExecuted,
+    [BY_OPERATION],
+    [[{ ...REF, paymentId: ID }], [{ id: ID, provider: 'stripe' }]],
+  ),
   example(keyTombstones.findTombstones, [ID, [{ key: KEY }]]),
   example(keyTombstones.findTombstone, [ID, KEY]),
-  example(keyTombstones.deleteOldTombstones, [BATCH]),
+  example(reaper.deleteOldTombstones, [BATCH]),
   example(
     doOnce,
     [localReservation, () => Promise.resolve(RESPONSE)],
@@ -267,9 +275,9 @@ const operationExamples: readonly Example[] = [
     [],
     [[{ id: ID, tenantId: ID, operationId: ID }], [], [{ data: {} }]],
   ),
-  example(unknownOutcomes.claimDueChecks, [CHECK_DELAYS_SECONDS, LIMIT], [[REF], [REF]]),
-  example(unknownOutcomes.postponeCheckIfUnknown, [claim, 5]),
-  example(unknownOutcomes.openFindingsOfStuck, [
+  example(claimDueChecks, [CHECK_DELAYS_SECONDS, LIMIT], [[REF], [REF]]),
+  example(postponeCheckIfUnknown, [claim]),
+  example(openFindingsOfStuck, [
     {
       lastDelaySeconds: 60,
       unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
@@ -277,18 +285,14 @@ const operationExamples: readonly Example[] = [
       afterMs: 30_000,
     },
   ]),
-  example(unknownOutcomes.closeFindingsOfIdle, [], [[FINDING], [{ id: ID, status: 'completed' }]]),
-  example(unknownOutcomes.requestCheckOfPayment, [
+  example(closeFindingsOfIdle, [], [[FINDING], [{ id: ID, status: 'completed' }]]),
+  example(requestedChecks.requestCheckOfPayment, [
     { tenantId: ID, paymentId: ID },
     { seconds: 60, mostSeconds: 600 },
   ]),
-  example(unknownOutcomes.requestCheckIfUnknown, [REF]),
-  example(unknownOutcomes.claimIfUnknown, [claim, LEASE_MS], WRITTEN),
-  example(unknownOutcomes.dropEvidenceIfSame, [REF, { claim: ID, by: 'alice', note: '' }]),
-  example(unknownOutcomes.giveBackInDoubtIfOwner, [
-    claim,
-    { reason: 'not looked up', retentionSeconds: 86_400 },
-  ]),
+  example(requestedChecks.requestCheckIfUnknown, [REF]),
+  example(claimIfUnknown, [claim, LEASE_MS], WRITTEN),
+  example(dropEvidenceIfSame, [REF, { claim: ID, by: 'alice', note: '' }]),
 ]
 
 export const operationsExamples: readonly Example[] = [...idempotencyExamples, ...operationExamples]

@@ -12,7 +12,7 @@ import {
 } from '../../src/db/ledger/ledger.ts'
 import * as ledgerMovements from '../../src/db/ledger/ledger-movements.ts'
 import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
-import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
+import { announceIfExpiring, lookIfExpired } from '../../src/recovery/expiring-holds.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
 import * as lists from '../../src/db/payments/lists.ts'
 import * as payments from '../../src/db/payments/payments.ts'
@@ -141,12 +141,8 @@ const paymentExamples: readonly Example[] = [
     [[paymentRow]],
   ),
   example(payments.storeOnPayment, [ID, ID, { description: 'stored' }]),
-  example(
-    announceIfExpiring,
-    [{ noticeSeconds: 86_400, limit: LIMIT }],
-    [[DUE], [HOLD], [paymentRow], ...WITH_DELIVERY],
-  ),
-  example(lookIfExpired, [{ limit: LIMIT }], [[DUE], [HOLD], [queuedEvent]]),
+  example(announceIfExpiring, [86_400], [[DUE], [HOLD], [paymentRow], ...WITH_DELIVERY]),
+  example(lookIfExpired, [], [[DUE], [HOLD], [queuedEvent]]),
   example(payments.resumePayment, [payment, KEY], [[], [paymentRow], ...WITH_DELIVERY]),
   example(refunds.findRefund, [ID, ID]),
   example(refunds.findUnreturned, [payment], [[{ leftMinor: 0, isRefunding: false }]]),

@@ -4,7 +4,7 @@ import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/not
 import { hasEntry, readPage } from '../../src/db/connection/pages.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
-import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
+import { endStalledSessions } from '../../src/recovery/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../src/migrations/database-facts.ts'
 import * as authenticateSession from '../../src/http/console/authenticate-session.ts'
 import { findOpenSessions, listUnfinishedOperations } from '../../src/http/console/live-feed.ts'
@@ -25,7 +25,7 @@ import { readMigrationState } from '../../src/migrations/applied-migrations.ts'
 import { isDistributed } from '../../src/migrations/distribution.ts'
 import { readOwnerRights } from '../../src/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../src/migrations/service-role.ts'
-import * as deadLetters from '../../src/db/queue/dead-letters.ts'
+import * as deadLetters from '../../src/recovery/dead-letters.ts'
 import * as jobs from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
 import * as comparedRecords from '../../src/db/reconciliation/compared-records.ts'
@@ -35,7 +35,7 @@ import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-
 import * as erased from '../../src/start/tenants/erase-customer.ts'
 import type { History } from '../../src/db/retention/stored-retention.ts'
 import * as storedRetention from '../../src/db/retention/stored-retention.ts'
-import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
+import { deleteOld, deleteOldProviderEvents } from '../../src/recovery/prune.ts'
 import type { Example } from './example.ts'
 import { example, finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
 
@@ -185,8 +185,7 @@ const queueExamples: readonly Example[] = [
     [undefined, PAGE],
     [[{ id: ID, created_on: NOW.toISOString() }]],
   ),
-  example(deadLetters.findOldestDeadLetters, [jobs.OPERATIONS_DEAD_LETTERS, LIMIT]),
-  example(deadLetters.takeDeadLetterIfThere, [jobs.OPERATIONS_DEAD_LETTERS, ID]),
+  example(deadLetters.takeDeadLetter, [jobs.OPERATIONS_DEAD_LETTERS, ID], [[{ diedAt: NOW }]]),
   example(
     deadLetters.requeueProviderEventUnlessApplied,
     [{ provider: PROVIDER, id: ID }, jobs.PROVIDER_EVENTS_QUEUE],
@@ -211,7 +210,7 @@ const RETENTION = {
 
 const retentionExamples: readonly Example[] = [
   ...(Object.keys(storedRetention.retentionSettings) as History[]).map((records) =>
-    example(storedRetention.deleteOld, [records, OLD]),
+    example(deleteOld, [records, OLD]),
   ),
   example(
     deleteOldProviderEvents,

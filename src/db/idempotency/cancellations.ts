@@ -15,7 +15,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/jobs.ts'
-import { completedWith, isWithoutEffect } from './key-expiry.ts'
+import { completedWith, isWithoutEffect } from './completion.ts'
 
 /**
  * Completes an operation in this status with the response, if no call of it can have run. A worker that

@@ -1,10 +1,10 @@
-// Reads and deletes tombstones: what an idempotency key created before it expired, for a late
+// Reads tombstones: what an idempotency key created before it expired, for a late
 // retry.
 import { hash } from 'node:crypto'
 import type { Tombstone } from '../../domain/idempotency/idempotency-key.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { asBytea, objectOf, type RowOf } from '../connection/rows.ts'
-import { asService, asTenant } from '../connection/transaction.ts'
+import { asTenant } from '../connection/transaction.ts'
 import type { keyTombstones } from '../schema/key-tombstones.ts'
 
 /** What a retry with an expired key gets: a new operation, or an error. */
@@ -59,23 +59,4 @@ export async function findTombstones(
     ...row,
     key: keyOf.get(asBytea(hashed)) ?? '',
   }))
-}
-
-/**
- * Deletes tombstones after their retention, the oldest first. Returns the number of deleted ones.
- */
-export async function deleteOldTombstones(
-  sql: Sql,
-  { retentionSeconds, limit }: { retentionSeconds: number; limit: number },
-): Promise<number> {
-  const { count } = await asService(sql)`
-    delete from key_tombstones where (tenant_id, key_hash) in (
-      select tenant_id, key_hash from key_tombstones
-      where buried_at < now() - ${retentionSeconds} * interval '1 second'
-      order by buried_at
-      limit ${limit}
-    )
-    and buried_at < now() - ${retentionSeconds} * interval '1 second'
-  `
-  return count
 }

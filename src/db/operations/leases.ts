@@ -123,6 +123,9 @@ export async function renewIfOwner(sql: Sql, fence: Fence, leaseMs: number): Pro
  * next retry (`failed_retryable`, proved that nothing was executed) or to the outcome resolver
  * (`unknown`).
  *
+ * @param to.inDoubt whether the call may have been executed. With `failed_retryable`, only operators stated
+ *   that it was not: the time of the call and the provider key are kept. A retry is in doubt again, and
+ *   repeats the call under the same key, within the key window only.
  * @param to.attempts the number of claims that count from now on; by default all of them.
  * @param to.retentionSeconds how long its client may retry; by default as long as before.
  * @param to.checkDelaysSeconds the schedule of the outcome resolver.
@@ -139,8 +142,8 @@ export async function giveBackIfOwner(
     checkDelaysSeconds: readonly number[]
   },
 ): Promise<boolean> {
-  const { retentionSeconds, status } = to
-  const isUnknown = status === 'unknown'
+  const { retentionSeconds, status, inDoubt } = to
+  const [isUnknown, isFailed] = [status === 'unknown', status === 'failed_retryable']
   const unknownFor = isUnknown ? await readUnknownFor(tx, fence) : 0
   const unknownAt = isUnknown ? tx`least(unknown_at, now())` : tx`unknown_at`
   const expiry =
@@ -151,17 +154,16 @@ export async function giveBackIfOwner(
     update idempotency_keys set
       ${expiry}
       status = ${status},
-      unknown_at = ${status === 'failed_retryable' ? tx`null` : unknownAt},
-      evidence = ${status === 'failed_retryable' ? tx`null` : tx`evidence`},
+      unknown_at = ${isFailed ? tx`null` : unknownAt},
+      evidence = ${isFailed ? tx`null` : tx`evidence`},
       next_check_at = ${isUnknown ? nextCheckAt(tx, to.checkDelaysSeconds, unknownFor) : tx`null`},
       lease_expires_at = null,
       attempts = coalesce(${to.attempts ?? null}::integer, attempts),
-      in_doubt = ${to.inDoubt},
-      phase_began_at = case when ${to.inDoubt} then phase_began_at end,
+      in_doubt = ${inDoubt && !isFailed},
+      phase_began_at = case when ${inDoubt} then phase_began_at end,
       key_generation = key_generation
-        + case when failure_kept and failure_certain and ${to.status} = 'failed_retryable'
-          then 1 else 0 end,
-      failure_kept = ${to.inDoubt} and failure_kept,
+        + case when failure_kept and failure_certain and ${isFailed && !inDoubt} then 1 else 0 end,
+      failure_kept = ${inDoubt} and failure_kept,
       last_error = ${to.reason}
     where ${isOwner(tx, fence)}
   `

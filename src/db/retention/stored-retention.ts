@@ -1,9 +1,7 @@
-// Stores how long the owner of the database wants history to be kept, and reads it. Deletes older records in
-// bounded batches. The service may not delete history, so functions of the owner do it, and only with what
-// is older than the owner wants to keep: see drizzle/0000_schema.sql.
+// Stores how long the owner of the database wants history to be kept, and reads it: the service deletes
+// nothing that is younger.
 import type { Config } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
-import { asService } from '../connection/transaction.ts'
 
 /**
  * The settings that are stored, by the records that they are about: deliveries that ended, with their
@@ -58,25 +56,4 @@ export async function findLongerRetention(
     const isLonger = asked !== 0 && (storedDays === 0 || storedDays > asked)
     return isLonger ? [{ setting, storedDays }] : []
   })
-}
-
-/** Records from before this time, and how many of them a batch deletes. */
-export interface Old {
-  readonly before: Date
-  readonly limit: number
-}
-
-/**
- * Deletes old records, and returns how many; of `payment_details`, the number of payments. What an
- * operation or a delivery still needs stays, however old it is.
- */
-export async function deleteOld(
-  sql: Sql,
-  records: History,
-  { before, limit }: Old,
-): Promise<number> {
-  const [row] = await asService(sql)<{ deleted: number }[]>`
-    select ${sql(`delete_old_${records}`)}(${before.toISOString()}::timestamptz, ${limit}::int)::int as deleted
-  `
-  return row?.deleted ?? 0
 }

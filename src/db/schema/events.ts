@@ -64,7 +64,7 @@ export const providerEvents = pgTable(
     index('provider_events_open')
       .on(table.receivedAt)
       .where(sql`status in ('pending', 'unmatched')`),
-    // Events to delete after their retention; see old-provider-events.ts.
+    // Events to delete after their retention; see src/recovery/prune.ts.
     index('provider_events_settled')
       .on(table.settledAt)
       .where(sql`settled_at is not null and type <> 'warning'`),

@@ -1,22 +1,18 @@
 // The endpoints below /admin/dead-letters: jobs that are out of retries.
 import { z } from 'zod'
-import {
-  deadLetterQueues,
-  findOldestDeadLetters,
-  listDeadLetters,
-  type DeadLetter,
-  type DeadLetterQueue,
-} from '../../db/queue/dead-letters.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import { StaleResourceError } from '../../db/payments/payments.ts'
 import { inService } from '../../db/connection/transaction.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {
+  deadLetterQueues,
   KeptDeadLetterError,
+  listDeadLetters,
   redrive,
   takeDeadLetter,
-  type RedriveResult,
-} from '../../recovery/redrive-dead-letter.ts'
+  type DeadLetter,
+  type DeadLetterQueue,
+} from '../../recovery/dead-letters.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { anyMembers, listOf, shownCount, shownText, timeField } from '../contracts/fields.ts'
 import { byName } from '../contracts/parameters.ts'
@@ -95,16 +91,18 @@ const redriveDeadLettersBody = z.strictObject({
 
 const ACTION = 'dead_letter.redrive'
 
-/** The result for one dead letter; `reason` says why it was kept. */
-type RedriveOutcome = RedriveResult | { readonly reason: string }
+/**
+ * The result for one dead letter. `redriven`: its work continues. `needless`: nothing was left to do, and it
+ * is deleted, too. `reason` says why it was kept.
+ */
+type RedriveOutcome = 'redriven' | 'needless' | { readonly reason: string }
 
 const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   const attempt = { actor: operator, action: ACTION, subject: null }
   const { queue, ids } = await auditRefusal(parts, attempt, () =>
     readCommandBody(parts, request, redriveDeadLettersBody),
   )
-  const oldest = findOldestDeadLetters(parts.store.sql, queue, REDRIVE_MAX)
-  const chosen = ids ?? (await withinStoreTimeout(parts, oldest))
+  const chosen = ids ?? (await findOldest(parts, queue))
   const counts = { redriven: 0, needless: 0 }
   const kept: { id: string; reason: string }[] = []
   for (const id of chosen) {
@@ -117,6 +115,12 @@ const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   parts.wakeWorkers()
   parts.wakeEventWorkers()
   return showJson({ object: 'redrive', queue, ...counts, kept })
+}
+
+async function findOldest(parts: ApiParts, queue: DeadLetterQueue): Promise<string[]> {
+  const listing = listDeadLetters(parts.store.sql, queue, { limit: REDRIVE_MAX, oldest: true })
+  const { items = [] } = (await withinStoreTimeout(parts, listing)) ?? {}
+  return items.map(({ id }) => id).toReversed()
 }
 
 async function redriveOne(
@@ -132,7 +136,7 @@ async function redriveOne(
     const redriving = inService(parts.store.sql, async (tx) => {
       const letter = await takeDeadLetter(tx, queue, id)
       subject = subjectOf(letter) ?? id
-      const result = await redrive(tx, parts, letter)
+      const result = (await redrive(tx, parts, letter)) ? 'redriven' : 'needless'
       await appendAdminAction(tx, { ...attempt, subject, details: { ...details, result } })
       return result
     })

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Request } from 'express'
 import { makeActionId } from '../../db/operators/admin-actions.ts'
-import { requestCheckIfUnknown } from '../../db/operations/unknown-outcomes.ts'
+import { requestCheckIfUnknown } from '../../db/operations/requested-checks.ts'
 import type { Evidence } from '../../db/schema/idempotency-keys.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

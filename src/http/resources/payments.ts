@@ -1,7 +1,7 @@
 // GET /v1/payments, /v1/payments/:id and its timeline: list payments, and return one.
 import { z } from 'zod'
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
+import { requestCheckOfPayment } from '../../db/operations/requested-checks.ts'
 import { listPayments } from '../../db/payments/lists.ts'
 import { findPayment } from '../../db/payments/payments.ts'
 import { presentPayment, type Payment } from '../../domain/payments/payment.ts'

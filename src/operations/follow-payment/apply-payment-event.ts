@@ -10,7 +10,7 @@ import {
   selectPaymentWithSurplus,
 } from '../../db/payments/payments.ts'
 import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
-import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
+import { requestCheckOfPayment } from '../../db/operations/requested-checks.ts'
 import {
   isFinal,
   waitingStatuses,

@@ -5,17 +5,15 @@ import {
   completeIfOvertaken,
   deleteExpiredKeys,
   timeOutIfAbandoned,
-} from '../../../src/db/idempotency/key-expiry.ts'
+} from '../../../src/recovery/reaper.ts'
+import { parkIfExpired, resumeIfExpired } from '../../../src/recovery/sweeper.ts'
+import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
+import { requestCheckIfUnknown } from '../../../src/db/operations/requested-checks.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { handOverIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
 import { readOperation } from '../../../src/db/operations/operation-rows.ts'
 import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
-import { parkIfExpired, resumeIfExpired } from '../../../src/db/operations/sweeper.ts'
 import { inService, inTransaction } from '../../../src/db/connection/transaction.ts'
-import {
-  claimDueChecks,
-  requestCheckIfUnknown,
-} from '../../../src/db/operations/unknown-outcomes.ts'
 import {
   operationMoves,
   operationStatuses,

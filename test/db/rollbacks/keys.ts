@@ -4,7 +4,7 @@ import { requestCancellation } from '../../../src/db/idempotency/cancellations.t
 import { dropResponses } from '../../../src/db/idempotency/dropped-responses.ts'
 import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
-import { deleteExpiredKeys, keepIfPartlyExecuted } from '../../../src/db/idempotency/key-expiry.ts'
+import { deleteExpiredKeys, keepIfPartlyExecuted } from '../../../src/recovery/reaper.ts'
 import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
 import { insertDispute } from '../../../src/db/payments/disputes.ts'
 import {

@@ -16,8 +16,9 @@ import {
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-} from '../../../src/db/operations/sweeper.ts'
-import { claimDueChecks, claimIfUnknown } from '../../../src/db/operations/unknown-outcomes.ts'
+} from '../../../src/recovery/sweeper.ts'
+import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
+import { claimIfUnknown } from '../../../src/recovery/outcome-resolver.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payments.ts'
 import { changeRefund } from '../../../src/db/payments/refunds.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'

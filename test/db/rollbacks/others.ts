@@ -6,12 +6,12 @@ import {
   requeueStaleEvents,
   storeProviderEvent,
 } from '../../../src/db/events/provider-events.ts'
-import { announceIfExpiring, lookIfExpired } from '../../../src/db/payments/expiring-payments.ts'
-import { requeueProviderEventUnlessApplied } from '../../../src/db/queue/dead-letters.ts'
+import { announceIfExpiring, lookIfExpired } from '../../../src/recovery/expiring-holds.ts'
+import { requeueProviderEventUnlessApplied } from '../../../src/recovery/dead-letters.ts'
+import { deleteOldProviderEvents } from '../../../src/recovery/prune.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
 import { requestReconciliation } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { eraseCustomer } from '../../../src/start/tenants/erase-customer.ts'
-import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import { setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { postponeIfDue, recordAttemptIfDue } from '../../../src/webhooks/deliver-webhook.ts'
 import {
@@ -150,9 +150,9 @@ export const otherCases: readonly Case[] = [
   },
   {
     name: 'a hold that ends soon',
-    run: (sql) => announceIfExpiring(sql, { noticeSeconds: 86_400, limit: 10 }),
+    run: (sql) => announceIfExpiring(sql, 86_400),
   },
-  { name: 'a hold that has ended', run: (sql) => lookIfExpired(sql, { limit: 10 }) },
+  { name: 'a hold that has ended', run: (sql) => lookIfExpired(sql) },
   {
     name: 'the deletion of old events of the provider',
     before: update(`

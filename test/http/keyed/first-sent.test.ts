@@ -3,7 +3,7 @@
 // operations with retentions of their own, and until when their keys are kept.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { deleteOldTombstones } from '../../../src/db/idempotency/key-tombstones.ts'
+import { deleteOldTombstones } from '../../../src/recovery/reaper.ts'
 import { claimOrThrow } from '../../db/reservations.ts'
 import { type ApiResponse, paymentBody, post, read, remove } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'

@@ -1,7 +1,7 @@
 // Tests payments whose cardholder never finishes 3-D Secure: the service cancels them in time, and
 // a cardholder who acts at that moment wins or loses, but never both.
 import { describe, expect, test } from '@jest/globals'
-import { listDeadLetters } from '../../../src/db/queue/dead-letters.ts'
+import { listDeadLetters } from '../../../src/recovery/dead-letters.ts'
 import { keyOfExpiry, reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'

@@ -6,8 +6,6 @@ import { inService } from '../../../src/db/connection/transaction.ts'
 import * as cancellations from '../../../src/db/idempotency/cancellations.ts'
 import * as providerEvents from '../../../src/db/events/provider-events.ts'
 import { writePaymentEvents } from '../../../src/db/events/write-events.ts'
-import * as keyExpiry from '../../../src/db/idempotency/key-expiry.ts'
-import { deleteOldTombstones } from '../../../src/db/idempotency/key-tombstones.ts'
 import {
   findSecondsUntilStart,
   reopenIfFailed,
@@ -24,8 +22,11 @@ import * as payments from '../../../src/db/payments/payments.ts'
 import { type PhaseToRecord, recordEach } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import * as refunds from '../../../src/db/payments/refunds.ts'
-import * as sweeper from '../../../src/db/operations/sweeper.ts'
-import * as unknownOutcomes from '../../../src/db/operations/unknown-outcomes.ts'
+import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
+import { claimIfUnknown } from '../../../src/recovery/outcome-resolver.ts'
+import * as reaper from '../../../src/recovery/reaper.ts'
+import { closeFindingsOfIdle, openFindingsOfStuck } from '../../../src/recovery/stuck-outcomes.ts'
+import * as sweeper from '../../../src/recovery/sweeper.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
@@ -116,7 +117,13 @@ const STUCK = {
   limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
   afterMs: 30_000,
 }
-const NO_ANSWER = { reason: 'no answer', retentionSeconds: 86_400 }
+const NO_ANSWER = { reason: 'no answer', checkDelaysSeconds: CHECK_DELAYS_SECONDS }
+const STATED = {
+  ...NO_ANSWER,
+  status: 'failed_retryable',
+  inDoubt: true,
+  retentionSeconds: 86_400,
+} as const
 const LEASE_MS = 3_600_000
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
@@ -236,8 +243,7 @@ const calls: Readonly<Record<string, Call>> = {
         { status: 'failed_retryable', inDoubt: false },
         { status: 'failed_retryable', inDoubt: false, retentionSeconds: 86_400 },
       ] as const),
-      reason: NO_ANSWER.reason,
-      checkDelaysSeconds: CHECK_DELAYS_SECONDS,
+      ...NO_ANSWER,
     }),
   'enqueue retry': (sql, random) => leases.enqueueRetry(sql, anyOperation(random)),
   'record kept failure': (sql, random) =>
@@ -372,35 +378,30 @@ const calls: Readonly<Record<string, Call>> = {
   'dead-letter orphaned jobs': (sql) => sweeper.deadLetterOrphanedJobs(sql),
   'drop dead letters': (sql) => sweeper.deleteObsoleteDeadLetters(sql),
   'claim checks': (sql, random) =>
-    unknownOutcomes.claimDueChecks(
-      sql,
-      random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]),
-      16,
-    ),
-  'take back': (sql, random) => unknownOutcomes.claimIfUnknown(sql, anyOperation(random), LEASE_MS),
-  'find stuck': (sql) => unknownOutcomes.openFindingsOfStuck(sql, STUCK),
-  'close findings': (sql) => unknownOutcomes.closeFindingsOfIdle(sql),
+    claimDueChecks(sql, random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]), 16),
+  'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), LEASE_MS),
+  'find stuck': (sql) => openFindingsOfStuck(sql, STUCK),
+  'close findings': (sql) => closeFindingsOfIdle(sql),
   'end a doubt and its finding': async (sql, random) => {
     const unknown = { ...anyOperation(random), leaseEpoch: 1 }
-    await unknownOutcomes.claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
-    await unknownOutcomes.openFindingsOfStuck(sql, STUCK)
-    await unknownOutcomes.claimIfUnknown(sql, unknown, LEASE_MS)
-    await unknownOutcomes.giveBackInDoubtIfOwner(sql, { ...unknown, leaseEpoch: 2 }, NO_ANSWER)
-    await unknownOutcomes.closeFindingsOfIdle(sql)
+    await claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
+    await openFindingsOfStuck(sql, STUCK)
+    await claimIfUnknown(sql, unknown, LEASE_MS)
+    await leases.giveBackIfOwner(sql, { ...unknown, leaseEpoch: 2 }, STATED)
+    await closeFindingsOfIdle(sql)
   },
-  'time out': (sql) =>
-    keyExpiry.timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
+  'time out': (sql) => reaper.timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
   'complete overtaken': (sql) =>
-    keyExpiry.completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
-  'keep halfway': (sql) => keyExpiry.keepIfPartlyExecuted(sql, EXPIRY_BATCH),
-  'delete expired keys': (sql) => keyExpiry.deleteExpiredKeys(sql, 50),
+    reaper.completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
+  'keep halfway': (sql) => reaper.keepIfPartlyExecuted(sql, EXPIRY_BATCH),
+  'delete expired keys': (sql) => reaper.deleteExpiredKeys(sql, 50),
   'use a deleted key again': async (sql, random) => {
-    await keyExpiry.deleteExpiredKeys(sql, 50)
+    await reaper.deleteExpiredKeys(sql, 50)
     const key = nameOfKey(anyKey(random))
     await reserveKeys(sql, TENANT_ID, [{ ...reservation(random, false), key }])
   },
   'delete old tombstones': (sql, random) =>
-    deleteOldTombstones(sql, { limit: 50, retentionSeconds: random.pick([-1_000, 1_000]) }),
+    reaper.deleteOldTombstones(sql, { limit: 50, retentionSeconds: random.pick([-1_000, 1_000]) }),
   'find the start of a retry': (sql, random) => findSecondsUntilStart(sql, anyRef(random)),
   'read the last error': (sql, random) => leases.readLastError(sql, anyRef(random)),
   'find ids of the provider': (sql, random) =>

@@ -1,15 +1,15 @@
 // Tests which events of the provider are deleted after their retention, with the rights of a worker.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
-import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
-import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
-import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
-import { captured, held } from '../../operations/made-payments.ts'
-import { explain, rowsRead } from '../../support/explain.ts'
-import type { PaymentRef } from '../../support/engine.ts'
-import { t } from '../../support/own-engine.ts'
-import { openServiceStore } from '../../support/service-store.ts'
+import type { Sql, Store } from '../../src/db/connection/client.ts'
+import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
+import { deleteOldProviderEvents } from '../../src/recovery/prune.ts'
+import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
+import { captured, held } from '../operations/made-payments.ts'
+import { explain, rowsRead } from '../support/explain.ts'
+import type { PaymentRef } from '../support/engine.ts'
+import { t } from '../support/own-engine.ts'
+import { openServiceStore } from '../support/service-store.ts'
 
 let service: Store
 let sql: Sql

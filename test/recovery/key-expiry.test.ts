@@ -2,22 +2,23 @@
 // touch, how they race with a late retry, and that they are cheap on a large table.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Sql, Store, Transaction } from '../../../src/db/connection/client.ts'
+import type { Sql, Store, Transaction } from '../../src/db/connection/client.ts'
 import {
   completeIfOvertaken,
   deleteExpiredKeys,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
-} from '../../../src/db/idempotency/key-expiry.ts'
-import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
-import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
-import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
-import type { OperationRef } from '../../../src/domain/operations/operation.ts'
-import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { explain } from '../../support/explain.ts'
-import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+  deleteOldTombstones,
+} from '../../src/recovery/reaper.ts'
+import { findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
+import { reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
+import { reserveKeys } from '../../src/db/idempotency/reserve-keys.ts'
+import { doOnce } from '../../src/http/keyed/keyed-locally.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
+import { problemResponse } from '../../src/domain/operations/stored-response.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { explain } from '../support/explain.ts'
+import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import {
   claimedOperation,
   claimOrThrow,
@@ -34,8 +35,8 @@ import {
   RETENTION_SECONDS,
   secondsAhead,
   unknown,
-} from '../reservations.ts'
-import { until } from '../../support/until.ts'
+} from '../db/reservations.ts'
+import { until } from '../support/until.ts'
 
 const kept = { limit: 100, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
 const timeout = problemResponse('ietf', 'operation-timed-out')

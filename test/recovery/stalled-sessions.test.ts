@@ -2,11 +2,11 @@
 // session is ended.
 import { beforeEach, afterEach, describe, expect, test } from '@jest/globals'
 import postgres from 'postgres'
-import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
-import { SERVICE_ROLE } from '../../../src/config.ts'
-import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
-import { until } from '../../support/until.ts'
-import { database, store } from '../../support/own-store.ts'
+import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
+import { SERVICE_ROLE } from '../../src/config.ts'
+import { endStalledSessions } from '../../src/recovery/stalled-sessions.ts'
+import { until } from '../support/until.ts'
+import { database, store } from '../support/own-store.ts'
 
 let sweeper: Store
 

@@ -2,8 +2,8 @@
 // it, and the next protocol message never arrives, because the network or the process stopped. No
 // timeout of the server ends such a session (transaction_timeout would, since PostgreSQL 17), and
 // it keeps its locks.
-import type { Sql } from './client.ts'
-import { inTransaction } from './transaction.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 
 /** The sessions of the API and the workers. Commands of operators may take longer. */
 const SERVICE_APPLICATIONS = '^atomic-payments (api|worker)'
