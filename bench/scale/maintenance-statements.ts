@@ -14,7 +14,7 @@ import { readHealthFigures } from '../../src/metrics/store-gauges.ts'
 import { findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
 import {
   deadLetterOrphanedJobs,
-  findUnrepeatable,
+  findExpired,
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
@@ -50,25 +50,36 @@ function sweeperStatements(config: Config): Statement[] {
     localPhases: phasesWith({ operations }, (call) => call === undefined),
     attempts: config.JOB_RETRY_LIMIT + 1,
   }
+  const findUnrepeatable = (sql: Sql, limit: number) =>
+    findExpired(sql, { ...rule, attempts: 0 }, { isRepeatable: false, limit })
   return [
+    {
+      of: 'sweeper',
+      name: 'findExpired, repeatable',
+      arrange: expireLeases,
+      run: (sql) => findExpired(sql, rule, { isRepeatable: true, limit: SWEEP_BATCH }),
+    },
+    {
+      of: 'sweeper',
+      name: 'findExpired, unrepeatable',
+      arrange: expireLeases,
+      run: (sql) => findUnrepeatable(sql, SWEEP_BATCH),
+    },
     {
       of: 'sweeper',
       name: 'resumeIfExpired',
       arrange: expireLeases,
-      run: (sql) => inService(sql, (tx) => resumeIfExpired(tx, rule, SWEEP_BATCH)),
-    },
-    {
-      of: 'sweeper',
-      name: 'findUnrepeatable',
-      arrange: expireLeases,
-      run: (sql) => findUnrepeatable(sql, { ...rule, attempts: 0 }, SWEEP_BATCH),
+      async run(sql) {
+        const refs = await findExpired(sql, rule, { isRepeatable: true, limit: SWEEP_BATCH })
+        await inService(sql, (tx) => resumeIfExpired(tx, refs))
+      },
     },
     {
       of: 'sweeper',
       name: 'parkIfExpired',
       arrange: expireLeases,
       async run(sql) {
-        const [ref] = await findUnrepeatable(sql, { ...rule, attempts: 0 }, 1)
+        const [ref] = await findUnrepeatable(sql, 1)
         if (ref === undefined) throw new Error('there is no lease to run out')
         const { CHECK_DELAYS_SECONDS } = config
         await inService(sql, (tx) => parkIfExpired(tx, ref, CHECK_DELAYS_SECONDS))

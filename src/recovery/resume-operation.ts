@@ -24,7 +24,7 @@ export async function resumeOperation(
   if (await reopenOperationIn(tx, parts, ref)) return 'reopened'
   // The worker that takes the job does not repeat a call that the provider may have forgotten, but
   // leaves it to the outcome resolver.
-  const expired = await resumeIfExpired(tx, 'any', 1, ref)
+  const expired = await resumeIfExpired(tx, [ref])
   if (expired.length > 0) return 'requeued'
   const jobless = await requeueIfJobless(tx, ref)
   return jobless.length > 0 ? 'requeued' : 'nothing'

@@ -2,7 +2,7 @@
 // makes a provider call itself. Each write repeats its condition, so that several sweepers may run
 // at once. Each statement scans only unfinished operations.
 import { randomUUID } from 'node:crypto'
-import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
+import type { Sql, Transaction } from '../db/connection/client.ts'
 import { isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { asService, inService, inTenant, together } from '../db/connection/transaction.ts'
 import { nextCheckAt, readUnknownFor } from '../db/operations/leases.ts'
@@ -34,11 +34,13 @@ export async function sweep(engine: Engine) {
   const { sql } = store
   const rule = repeatRule(engine)
   const resumed = await inFullBatches(BATCH, async () => {
-    const batch = await inService(sql, (tx) => resumeIfExpired(tx, rule, BATCH))
+    const batch = await inService(sql, async (tx) =>
+      resumeIfExpired(tx, await findExpired(tx, rule, { isRepeatable: true, limit: BATCH })),
+    )
     for (const { id } of batch) log.warn({ operation: id }, 'a lease expired; operation resumed')
     return batch.length
   })
-  const parked = await parkAll(engine, await findUnrepeatable(sql, rule, BATCH))
+  const parked = await parkAll(engine, rule)
   const requeued = await inService(sql, (tx) => requeueIfJobless(tx))
   for (const { id } of requeued) log.warn({ operation: id }, 'a job was lost; created a new one')
   const orphaned = await deadLetterOrphanedJobs(sql)
@@ -70,33 +72,49 @@ function repeatRule(engine: Engine): RepeatRule {
 }
 
 /**
- * Resumes operations whose lease expired, each with a new job, where the current phase may be
- * repeated: it is local, or the provider still remembers the idempotency key of its call, and the
- * operation was not claimed too often. The call of an owner that went silent is in doubt.
- *
- * @param rule `any`: every phase may be repeated.
- * @param only one operation, instead of the oldest `limit`.
+ * Finds operations whose lease expired, the oldest first, and whose current phase may, or may not, be
+ * repeated. It may if it is local, or the provider still remembers the idempotency key of its call, and the
+ * operation was not claimed too often.
  */
-export async function resumeIfExpired(
-  tx: Transaction,
-  rule: RepeatRule | 'any',
-  limit: number,
-  only?: OperationRef,
+export async function findExpired(
+  sql: Sql | Transaction,
+  { keyWindows, localPhases, attempts }: RepeatRule,
+  { isRepeatable, limit }: { isRepeatable: boolean; limit: number },
 ): Promise<OperationRef[]> {
-  const expired = await tx<OperationRef[]>`
+  return await asService(sql)<OperationRef[]>`
     select tenant_id as "tenantId", id from idempotency_keys
-    where status = 'processing' and lease_expires_at < now()
-      and ${rule === 'any' ? tx`true` : mayRepeat(tx, rule)} ${isOnly(tx, only)}
+    where status = 'processing' and lease_expires_at < now() and ${isRepeatable} = (
+      attempts <= ${attempts} and (
+        exists (
+          select from payments
+          join unnest(
+            ${keyWindows.map(({ provider }) => provider)}::text[],
+            ${keyWindows.map(({ seconds }) => seconds)}::float8[]
+          ) as key_window (provider, seconds) on key_window.provider = payments.provider
+          where payments.tenant_id = idempotency_keys.tenant_id
+            and payments.id = idempotency_keys.payment_id
+            and idempotency_keys.phase_began_at > now() - key_window.seconds * interval '1 second'
+        )
+        or ${isAtOneOf(sql, localPhases)}
+      )
+    )
     order by created_at
     limit ${limit}
   `
-  const resumed = (await together(expired.map((ref) => resume(tx, ref)))).flat()
+}
+
+/**
+ * Resumes operations whose lease expired, each with a new job. The call of an owner that went silent is in
+ * doubt.
+ */
+export async function resumeIfExpired(
+  tx: Transaction,
+  refs: readonly OperationRef[],
+): Promise<OperationRef[]> {
+  const resumed = (await together(refs.map((ref) => resume(tx, ref)))).flat()
   await addOperationJobs(tx, resumed)
   return resumed
 }
-
-const isOnly = (tx: Transaction, only: OperationRef | undefined): Fragment =>
-  only === undefined ? tx`` : tx`and tenant_id = ${only.tenantId} and id = ${only.id}`
 
 async function resume(tx: Transaction, { tenantId, id }: OperationRef): Promise<QueuedOperation[]> {
   return await tx<QueuedOperation[]>`
@@ -109,48 +127,14 @@ async function resume(tx: Transaction, { tenantId, id }: OperationRef): Promise<
   `
 }
 
-function mayRepeat(
-  sql: Sql | Transaction,
-  { keyWindows, localPhases, attempts }: RepeatRule,
-): Fragment {
-  return sql`
-    attempts <= ${attempts} and (
-      exists (
-        select from payments
-        join unnest(
-          ${keyWindows.map(({ provider }) => provider)}::text[],
-          ${keyWindows.map(({ seconds }) => seconds)}::float8[]
-        ) as key_window (provider, seconds) on key_window.provider = payments.provider
-        where payments.tenant_id = idempotency_keys.tenant_id
-          and payments.id = idempotency_keys.payment_id
-          and idempotency_keys.phase_began_at > now() - key_window.seconds * interval '1 second'
-      )
-      or ${isAtOneOf(sql, localPhases)}
-    )
-  `
-}
-
-/** Operations whose lease expired and whose phase must not be repeated before a look-up. */
-export async function findUnrepeatable(
-  sql: Sql,
-  rule: RepeatRule,
-  limit: number,
-): Promise<OperationRef[]> {
-  return await asService(sql)<OperationRef[]>`
-    select tenant_id as "tenantId", id from idempotency_keys
-    where status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
-    order by created_at
-    limit ${limit}
-  `
-}
-
 /**
  * Hands operations to the outcome resolver. One that cannot be parked must not block the others: it
  * is logged, and retried next time.
  */
-async function parkAll(engine: Engine, refs: readonly OperationRef[]): Promise<number> {
+async function parkAll(engine: Engine, rule: RepeatRule): Promise<number> {
+  const { sql } = engine.store
   let parked = 0
-  for (const ref of refs) {
+  for (const ref of await findExpired(sql, rule, { isRepeatable: false, limit: BATCH })) {
     try {
       if (!(await park(engine, ref))) continue
       parked += 1
@@ -203,7 +187,8 @@ export async function requeueIfJobless(
 ): Promise<OperationRef[]> {
   const oldest = await tx<QueuedOperation[]>`
     select ${queuedColumns(tx)} from idempotency_keys
-    where status = 'pending' ${isOnly(tx, only)}
+    where status = 'pending'
+      ${only === undefined ? tx`` : tx`and tenant_id = ${only.tenantId} and id = ${only.id}`}
     order by created_at
     limit ${SCAN_LIMIT}
   `
@@ -236,9 +221,8 @@ async function requeue(
 export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
   return await inService(sql, async (tx) => {
     const letters = await findJobs(tx, OPERATIONS_DEAD_LETTERS, 0)
-    if (letters.length === 0) return 0
-    const completed = await findOperations(tx, letters, tx`and status = 'completed'`)
-    const obsolete = letters.filter((letter) => completed.has(nameOf(letter)))
+    const obsolete = letters.filter(({ status }) => status === 'completed')
+    if (obsolete.length === 0) return 0
     const { count } = await tx`
       delete from ${tx(JOB_SCHEMA)}.job
       where name = ${OPERATIONS_DEAD_LETTERS} and id = any(${obsolete.map(({ id }) => id)}::uuid[])
@@ -254,9 +238,7 @@ const VISIBLE_AFTER_SECONDS = 60
 export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
   return await inService(sql, async (tx) => {
     const waiting = await findJobs(tx, OPERATIONS_QUEUE, VISIBLE_AFTER_SECONDS)
-    if (waiting.length === 0) return 0
-    const existing = await findOperations(tx, waiting, tx``)
-    const orphans = waiting.filter((job) => !existing.has(nameOf(job)))
+    const orphans = waiting.filter(({ status }) => status === undefined)
     if (orphans.length === 0) return 0
     const orphaned = await tx<{ data: object }[]>`
       delete from ${tx(JOB_SCHEMA)}.job
@@ -271,15 +253,21 @@ export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
   })
 }
 
-interface WaitingJob {
-  readonly id: string
+interface OperationOfJob {
   readonly tenantId: string | null
   readonly operationId: string | null
 }
 
-/** The waiting jobs of a queue that are this old: those that it runs next. */
-async function findJobs(tx: Transaction, queue: string, seconds: number): Promise<WaitingJob[]> {
-  return await tx<WaitingJob[]>`
+/**
+ * The waiting jobs of a queue that are this old, those that it runs next, with the statuses of their
+ * operations: undefined for one that does not exist.
+ */
+async function findJobs(
+  tx: Transaction,
+  queue: string,
+  seconds: number,
+): Promise<{ readonly id: string; readonly status: string | undefined }[]> {
+  const jobs = await tx<(OperationOfJob & { readonly id: string })[]>`
     select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
     from ${tx(JOB_SCHEMA)}.job
     where name = ${queue} and state < 'active' and not blocked
@@ -287,27 +275,19 @@ async function findJobs(tx: Transaction, queue: string, seconds: number): Promis
     order by priority desc, created_on
     limit ${SCAN_LIMIT}
   `
+  if (jobs.length === 0) return []
+  const named = jobs.filter(({ tenantId, operationId }) => isUuid(tenantId) && isUuid(operationId))
+  const rows = await tx<(OperationOfJob & { readonly status: string })[]>`
+    select tenant_id as "tenantId", id as "operationId", status from idempotency_keys
+    where tenant_id = any(${named.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${named.map(({ operationId }) => operationId)}::uuid[])
+  `
+  const statuses = new Map(rows.map((row) => [nameOf(row), row.status]))
+  return jobs.map((job) => ({ id: job.id, status: statuses.get(nameOf(job)) }))
 }
 
-/** The names of the operations of jobs that exist and meet the condition. */
-async function findOperations(
-  tx: Transaction,
-  jobs: readonly WaitingJob[],
-  condition: Fragment,
-): Promise<ReadonlySet<string>> {
-  const refs = jobs.filter(({ tenantId, operationId }) => isUuid(tenantId) && isUuid(operationId))
-  const rows = await tx<OfOperation[]>`
-    select tenant_id as "tenantId", id as "operationId" from idempotency_keys
-    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
-      and id = any(${refs.map(({ operationId }) => operationId)}::uuid[]) ${condition}
-  `
-  return new Set(rows.map(nameOf))
-}
+const nameOf = ({ tenantId, operationId }: OperationOfJob): string => `${tenantId} ${operationId}`
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const isUuid = (text: string | null): boolean => UUID.test(text ?? '')
-
-type OfOperation = Omit<WaitingJob, 'id'>
-
-const nameOf = ({ tenantId, operationId }: OfOperation): string => `${tenantId} ${operationId}`

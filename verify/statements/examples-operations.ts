@@ -200,6 +200,8 @@ const withdrawn = { ...dispute, withdrawnMinor: 1999 }
 
 const FINDING = { id: ID, kind: 'outcome_unknown', tenant: ID, operation: ID }
 
+const OF_OPERATION = { tenantId: ID, operationId: ID }
+
 const operationExamples: readonly Example[] = [
   example(
     leases.claimEachIfUnowned,
@@ -265,16 +267,16 @@ const operationExamples: readonly Example[] = [
   ),
   example(appendPhaseRuns, [[{ owner: claim, runs: [phaseRun] }]]),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
-  example(sweeper.resumeIfExpired, [repeatRule, LIMIT, REF], [[REF], [queued]]),
-  example(sweeper.findUnrepeatable, [repeatRule, LIMIT]),
+  example(sweeper.findExpired, [repeatRule, { isRepeatable: true, limit: LIMIT }]),
+  example(sweeper.resumeIfExpired, [[REF]], [[queued]]),
   example(sweeper.parkIfExpired, [REF, CHECK_DELAYS_SECONDS], WRITTEN),
   example(sweeper.requeueIfJobless, [REF], [[queued], [], [queued]]),
-  example(sweeper.deleteObsoleteDeadLetters, []),
   example(
-    sweeper.deadLetterOrphanedJobs,
+    sweeper.deleteObsoleteDeadLetters,
     [],
-    [[{ id: ID, tenantId: ID, operationId: ID }], [], [{ data: {} }]],
+    [[{ id: ID, ...OF_OPERATION }], [{ ...OF_OPERATION, status: 'completed' }]],
   ),
+  example(sweeper.deadLetterOrphanedJobs, [], [[{ id: ID, ...OF_OPERATION }], [], [{ data: {} }]]),
   example(claimDueChecks, [CHECK_DELAYS_SECONDS, LIMIT], [[REF], [REF]]),
   example(postponeCheckIfUnknown, [claim]),
   example(openFindingsOfStuck, [

@@ -108,7 +108,7 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     giveBack(store, await asOwner(ref), unknown),
   'the sweeper, when the lease expired and the phase may be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
-    await inService(store.sql, (tx) => resumeIfExpired(tx, 'any', 1, ref))
+    await inService(store.sql, (tx) => resumeIfExpired(tx, [ref]))
   },
   'the sweeper, when the lease expired and the phase may not be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)

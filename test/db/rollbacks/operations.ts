@@ -165,8 +165,8 @@ const moves: readonly Case[] = [
     return ofTenant((tx) => reopenIfFailed(tx, claim))
   }),
   prepared('an expired lease', async () => {
-    await expired()
-    return ofService((tx) => resumeIfExpired(tx, 'any', 10))
+    const claim = await expired()
+    return ofService((tx) => resumeIfExpired(tx, [claim]))
   }),
   prepared('an expired lease of a call that may not be repeated', async () => {
     const claim = await expired()

@@ -371,8 +371,12 @@ const calls: Readonly<Record<string, Call>> = {
     return refunds.findUnreturned(sql, { tenantId: TENANT_ID, id })
   },
   reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
-  'resume expired': (sql) => sweeper.resumeIfExpired(sql, SWEEP_RULE, 50),
-  'find unrepeatable': (sql) => sweeper.findUnrepeatable(sql, SWEEP_RULE, 50),
+  'find expired': (sql, random) =>
+    sweeper.findExpired(sql, SWEEP_RULE, { isRepeatable: random.percent(50), limit: 50 }),
+  'resume expired': async (sql) => {
+    const batch = { isRepeatable: true, limit: 50 }
+    await sweeper.resumeIfExpired(sql, await sweeper.findExpired(sql, SWEEP_RULE, batch))
+  },
   park: (sql, random) => sweeper.parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
   'requeue jobless': (sql) => sweeper.requeueIfJobless(sql),
   'dead-letter orphaned jobs': (sql) => sweeper.deadLetterOrphanedJobs(sql),
