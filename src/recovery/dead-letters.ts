@@ -3,6 +3,7 @@
 // do, because the work of the job was given up as well. So each queue has its own way to restart the work.
 import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
 import { isAscending, toPage, type Page, type PageRequest } from '../db/connection/pages.ts'
+import { objectsOf } from '../db/connection/rows.ts'
 import {
   addJobs,
   providerEventJob,
@@ -40,17 +41,13 @@ export interface DeadLetter {
   readonly diedAt: Date
 }
 
-/** The driver returns a time as text. */
-type Row = Omit<DeadLetter, 'diedAt'> & { readonly diedAt: string }
-
-const deadLetterFromRow = (row: Row): DeadLetter => ({ ...row, diedAt: new Date(row.diedAt) })
-
 /**
- * The last output is in `source_output` when pg-boss moved the job, and in `output` when we did.
+ * Those of `DeadLetter`. The last output is in `source_output` when pg-boss moved the job, and in `output`
+ * when we did.
  */
 const columns = (sql: Sql | Transaction): Fragment => sql`
-  id, name as queue, source_name as "sourceQueue", data as job, source_retry_count as retries,
-  coalesce(source_output, output) as "lastError", created_on as "diedAt"
+  id, name as queue, source_name as source_queue, data as job, source_retry_count as retries,
+  coalesce(source_output, output) as last_error, created_on as died_at
 `
 
 /**
@@ -83,13 +80,13 @@ export async function listDeadLetters(
     const place = sql`(${row.created_on}::timestamptz, ${cursor}::uuid)`
     page = sql`${condition} and (created_on, id) ${past} ${place}`
   }
-  const rows = await sql<Row[]>`
+  const rows = await sql`
     select ${columns(sql)} from ${sql(JOB_SCHEMA)}.job
     where ${page}
     order by created_on ${order}, id ${order}
     limit ${request.limit + 1}
   `
-  return toPage(rows.map(deadLetterFromRow), request)
+  return toPage(objectsOf<DeadLetter>(rows), request)
 }
 
 /** A dead letter cannot be redriven and stays in its queue. */
@@ -107,13 +104,14 @@ export async function takeDeadLetter(
   queue: DeadLetterQueue,
   id: string,
 ): Promise<DeadLetter> {
-  const [row] = await tx<Row[]>`
+  const taken = await tx`
     delete from ${tx(JOB_SCHEMA)}.job
     where ${waiting(tx, [queue])} and id = ${id}
     returning ${columns(tx)}
   `
-  if (row === undefined) throw new KeptDeadLetterError('there is no such dead letter')
-  return deadLetterFromRow(row)
+  const [letter] = objectsOf<DeadLetter>(taken)
+  if (letter === undefined) throw new KeptDeadLetterError('there is no such dead letter')
+  return letter
 }
 
 /**

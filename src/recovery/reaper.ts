@@ -9,6 +9,7 @@ import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
 import { forEachTenant, rowsOf } from '../db/connection/rows.ts'
 import { asService, inService } from '../db/connection/transaction.ts'
 import { completedWith, isWithoutEffect, retentionOfRow } from '../db/idempotency/completion.ts'
+import type { TombstoneRow } from '../db/idempotency/key-tombstones.ts'
 import { openFindings } from '../db/reconciliation/findings.ts'
 import type { KeyRetention } from '../domain/idempotency/retention.ts'
 import type { OperationRef, StoredResponse } from '../domain/operations/operation.ts'
@@ -182,7 +183,14 @@ export async function deleteExpiredKeys(sql: Sql, limit: number): Promise<number
       limit ${limit}
     `
     const counts = await forEachTenant(expired, async (tenantId, refs) => {
-      const keys = await deleteIfExpired(tx, tenantId, refs)
+      const keys = await tx<DeletedKey[]>`
+        delete from idempotency_keys
+        where tenant_id = ${tenantId} and id = any(${refs.map(({ id }) => id)}::uuid[])
+          and status = 'completed' and expires_at < now()
+        returning
+          key, payment_id, refund_id, expires_at as expired_at,
+          case when payment_id is null then response_headers ->> 'location' end as location
+      `
       await insertTombstones(tx, tenantId, keys)
       return keys.length
     })
@@ -190,28 +198,7 @@ export async function deleteExpiredKeys(sql: Sql, limit: number): Promise<number
   })
 }
 
-interface DeletedKey {
-  readonly key: string
-  readonly paymentId: string | null
-  readonly refundId: string | null
-  readonly location: string | null
-  readonly expired_at: string
-}
-
-async function deleteIfExpired(
-  tx: Transaction,
-  tenantId: string,
-  refs: readonly OperationRef[],
-): Promise<DeletedKey[]> {
-  return await tx<DeletedKey[]>`
-    delete from idempotency_keys
-    where tenant_id = ${tenantId} and id = any(${refs.map(({ id }) => id)}::uuid[])
-      and status = 'completed' and expires_at < now()
-    returning
-      key, payment_id as "paymentId", refund_id as "refundId", expires_at as expired_at,
-      case when payment_id is null then response_headers ->> 'location' end as location
-  `
-}
+type DeletedKey = TombstoneRow & { readonly key: string }
 
 async function insertTombstones(
   tx: Transaction,
@@ -220,8 +207,8 @@ async function insertTombstones(
 ): Promise<void> {
   if (keys.length === 0) return
   const tombstones = keys.map(({ key, ...deleted }) => ({
-    tenantId,
-    keyHash: hash('sha256', key, 'buffer'),
+    tenant_id: tenantId,
+    key_hash: hash('sha256', key, 'buffer'),
     ...deleted,
   }))
   await tx`

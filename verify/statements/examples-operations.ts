@@ -161,9 +161,9 @@ const idempotencyExamples: readonly Example[] = [
       [
         {
           key: KEY,
-          paymentId: REF.id,
-          refundId: null,
-          expiredAt: NOW.toISOString(),
+          payment_id: REF.id,
+          refund_id: null,
+          expired_at: NOW.toISOString(),
           location: null,
         },
       ],

@@ -185,7 +185,7 @@ const queueExamples: readonly Example[] = [
     [undefined, PAGE],
     [[{ id: ID, created_on: NOW.toISOString() }]],
   ),
-  example(deadLetters.takeDeadLetter, [jobs.OPERATIONS_DEAD_LETTERS, ID], [[{ diedAt: NOW }]]),
+  example(deadLetters.takeDeadLetter, [jobs.OPERATIONS_DEAD_LETTERS, ID], [[{}]]),
   example(
     deadLetters.requeueProviderEventUnlessApplied,
     [{ provider: PROVIDER, id: ID }, jobs.PROVIDER_EVENTS_QUEUE],
