@@ -36,6 +36,7 @@ import * as erased from '../../src/start/tenants/erase-customer.ts'
 import type { History } from '../../src/db/retention/stored-retention.ts'
 import * as storedRetention from '../../src/db/retention/stored-retention.ts'
 import { deleteOld, deleteOldProviderEvents } from '../../src/recovery/prune.ts'
+import { checkRetention } from '../../src/start/doctor/database.ts'
 import type { Example } from './example.ts'
 import { example, finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
 
@@ -218,7 +219,7 @@ const retentionExamples: readonly Example[] = [
     [[{ provider: PROVIDER, id: ID, settledAt: NOW.toISOString() }]],
   ),
   example(storedRetention.storeRetention, [RETENTION]),
-  example(storedRetention.findLongerRetention, [RETENTION]),
+  example(checkRetention, [RETENTION]),
   example(erased.releaseCustomer, [TENANT_CUSTOMER]),
   example(erased.countOpenPayments, [TENANT_CUSTOMER]),
   example(erased.eraseCustomer, [TENANT_CUSTOMER, 'ietf'], [[{ id: ID }]]),

@@ -1,5 +1,5 @@
-// Stores how long the owner of the database wants history to be kept, and reads it: the service deletes
-// nothing that is younger.
+// Stores how long the owner of the database wants history to be kept: the service deletes nothing that is
+// younger.
 import type { Config } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
 
@@ -34,26 +34,4 @@ export async function storeRetention(sql: Sql, days: RetentionDays): Promise<voi
     )
     on conflict (records) do update set days = excluded.days
   `
-}
-
-/** A setting, and the longer time that is stored; 0 means for ever. */
-export interface LongerRetention {
-  readonly setting: keyof RetentionDays
-  readonly storedDays: number
-}
-
-/** The settings with which less is deleted than they say, because the owner has stored a longer time. */
-export async function findLongerRetention(
-  sql: Sql,
-  days: RetentionDays,
-): Promise<LongerRetention[]> {
-  const rows = await sql<{ records: string; days: number }[]>`
-    select records, days from retention_periods
-  `
-  const stored = new Map(rows.map((row) => [row.records, row.days]))
-  return Object.entries(retentionSettings).flatMap(([records, setting]) => {
-    const [asked, storedDays] = [days[setting], stored.get(records) ?? 0]
-    const isLonger = asked !== 0 && (storedDays === 0 || storedDays > asked)
-    return isLonger ? [{ setting, storedDays }] : []
-  })
 }

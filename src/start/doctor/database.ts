@@ -1,8 +1,7 @@
 // Checks the database of a deployment: that it can be reached over sessions of the service's own, what
 // it is like, and its clock.
 import type { Config } from '../../config.ts'
-import { findLongerRetention, type LongerRetention } from '../../db/retention/stored-retention.ts'
-import { openStore, type Store } from '../../db/connection/client.ts'
+import { openStore, type Sql, type Store } from '../../db/connection/client.ts'
 import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
 import { describeUnopened, readNeededKeys, type NeededKey } from '../../encryption/seals.ts'
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../migrations/applied-migrations.ts'
@@ -11,6 +10,7 @@ import {
   readServerTime,
   databaseNeeds,
 } from '../../migrations/database-facts.ts'
+import { retentionSettings, type RetentionDays } from '../../db/retention/stored-retention.ts'
 import {
   judgeDatabase,
   failure,
@@ -47,7 +47,7 @@ export async function checkDatabase(config: Config, databaseUrl: string): Promis
     ]
     checks.push(await checkMigrations(store))
     if (checks.at(-1)?.verdict === 'failure') return checks
-    checks.push(judgeRetention(await findLongerRetention(sql, config)))
+    checks.push(await checkRetention(sql, config))
     if (config.ENCRYPTION_KEYS === undefined) return checks
     return [...checks, judgeKeys(await readNeededKeys(sql, config.ENCRYPTION_KEYS))]
   } catch (error) {
@@ -71,15 +71,22 @@ async function checkMigrations({ sql }: Store): Promise<Check> {
     : failure('migrations', 'those of a development version', DEVELOPMENT_ADVICE)
 }
 
-function judgeRetention(longer: readonly LongerRetention[]): Check {
+/** Less is deleted than a setting says where the owner has stored a longer time. 0 means for ever. */
+export async function checkRetention(sql: Sql, days: RetentionDays): Promise<Check> {
   const name = 'retention'
+  const rows = await sql<{ records: string; days: number }[]>`
+    select records, days from retention_periods
+  `
+  const stored = new Map(rows.map((row) => [row.records, row.days]))
+  const longer = Object.entries(retentionSettings).flatMap(([records, setting]) => {
+    const [asked, kept] = [days[setting], stored.get(records) ?? 0]
+    if (asked === 0 || (kept !== 0 && kept <= asked)) return []
+    return kept === 0 ? `${setting}: for ever` : `${setting}: ${kept} days`
+  })
   if (longer.length === 0) return ok(name, 'as the owner of the database has stored it')
-  const found = longer.map(({ setting, storedDays }) =>
-    storedDays === 0 ? `${setting}: for ever` : `${setting}: ${storedDays} days`,
-  )
   return warning(
     name,
-    `the owner has stored longer times, which count: ${found.join(', ')}`,
+    `the owner has stored longer times, which count: ${longer.join(', ')}`,
     'Run npm run migrate as the owner with the settings of the service.',
   )
 }
