@@ -23,7 +23,7 @@ import { resolveSpan } from '../engine/spans.ts'
 import type { Trace } from '../provider/calls.ts'
 import { settleSeconds } from '../provider/capabilities.ts'
 import { withSpan } from '../tracing/spans.ts'
-import { absenceOf, providerOfCheck } from './absence.ts'
+import { absenceOf, providerOfCheck, type Absence } from './absence.ts'
 import { claimDueChecks, postponeCheckIfUnknown, type DueCheck } from './due-checks.ts'
 import { recordVerdict } from './verdicts.ts'
 import { reportStuck } from './stuck-outcomes.ts'
@@ -100,15 +100,14 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
     return 'postponed'
   }
   const absence = absenceOf(engine, check, outcome)
-  if (absence !== undefined) {
-    const record = (tx: Transaction) => recordVerdict(tx, check, outcome, absence)
-    const options = { ...absence, runs: [run], record }
-    return (await markAbsent(engine, check, absence.reason, options)) ? 'absent' : 'unclear'
-  }
-  await inTenant(engine.store.sql, check.tenantId, async (tx) => {
-    await appendPhaseRuns(tx, [{ owner: check, runs: [run] }])
-    await recordVerdict(tx, check, outcome)
+  const isMarked = await inTenant(engine.store.sql, check.tenantId, async (tx) => {
+    const owner = absence === undefined ? check : await markAbsent(tx, engine, check, absence)
+    if (owner === undefined) return false
+    await appendPhaseRuns(tx, [{ owner, runs: [run] }])
+    await recordVerdict(tx, check, outcome, absence)
+    return true
   })
+  if (absence !== undefined) return isMarked ? 'absent' : 'unclear'
   const { reason } = outcome
   log.warn({ operation: check.id, phase: check.recoveryPoint, reason }, 'the outcome stays unknown')
   return 'unclear'
@@ -235,40 +234,27 @@ export async function claimUnknown(
 
 /**
  * Marks an operation as failed whose call counts as not executed; its client's next retry runs it
- * again. Returns false when the operation is no longer unknown, or has changed since it was seen.
- *
- * @param options.runs the look-ups that show it.
- * @param options.keepsDoubt whether it may have been executed nevertheless.
- * @param options.record what else to record in the same transaction.
+ * again. Undefined when the operation is no longer unknown, or has changed since it was seen.
  */
 export async function markAbsent(
-  engine: ResolverParts & Pick<Engine, 'store'>,
+  tx: Transaction,
+  engine: ResolverParts,
   seen: Fence,
-  reason: string,
-  options: {
-    readonly runs?: readonly PhaseRun[]
-    readonly keepsDoubt?: boolean
-    readonly record?: (tx: Transaction) => Promise<void>
-  } = {},
-): Promise<boolean> {
-  const { runs = [], keepsDoubt = false, record } = options
-  return await inTenant(engine.store.sql, seen.tenantId, async (tx) => {
-    const claim = await claimUnknown(tx, engine, seen)
-    if (claim === undefined) return false
-    const operation = operationNamed(engine, claim.operation)
-    await operation.markFailed({ tx, key: claim.key }, operation.subject(claim))
-    await dropFallbackIfOwner(tx, claim)
-    const isGivenBack = await giveBackIfOwner(tx, claim, {
-      status: 'failed_retryable',
-      inDoubt: keepsDoubt,
-      reason,
-      // After a long doubt the client may retry as long as after any other answer.
-      retentionSeconds: retentionOf(engine.settings, claim.operation),
-      checkDelaysSeconds: [],
-    })
-    if (!isGivenBack) throw new LeaseLostError(claim)
-    await appendPhaseRuns(tx, [{ owner: claim, runs }])
-    await record?.(tx)
-    return true
+  { reason, keepsDoubt }: Absence,
+): Promise<Claim | undefined> {
+  const claim = await claimUnknown(tx, engine, seen)
+  if (claim === undefined) return undefined
+  const operation = operationNamed(engine, claim.operation)
+  await operation.markFailed({ tx, key: claim.key }, operation.subject(claim))
+  await dropFallbackIfOwner(tx, claim)
+  const isGivenBack = await giveBackIfOwner(tx, claim, {
+    status: 'failed_retryable',
+    inDoubt: keepsDoubt,
+    reason,
+    // After a long doubt the client may retry as long as after any other answer.
+    retentionSeconds: retentionOf(engine.settings, claim.operation),
+    checkDelaysSeconds: [],
   })
+  if (!isGivenBack) throw new LeaseLostError(claim)
+  return claim
 }

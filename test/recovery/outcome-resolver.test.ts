@@ -2,7 +2,10 @@
 // which its call can have ended. The provider's own log shows what was executed.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { Transaction } from '../../src/db/connection/client.ts'
+import { inTenant } from '../../src/db/connection/transaction.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
+import type { Fence } from '../../src/db/idempotency/idempotency-keys.ts'
 import {
   requestCheckIfUnknown,
   requestCheckOfPayment,
@@ -33,6 +36,11 @@ const PROOF = { claim: CLAIM, proved_absent: true, by: 'alice', note: 'support s
 
 // Also ends the unknown operations of other tests, so that each test sees only its own checks.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
+
+async function markedAbsent(seen: Fence, reason: string, keepsDoubt = false): Promise<boolean> {
+  const mark = (tx: Transaction) => markAbsent(tx, t.engine, seen, { reason, keepsDoubt })
+  return (await inTenant(t.engine.store.sql, seen.tenantId, mark)) !== undefined
+}
 
 interface Row {
   readonly title: string
@@ -745,9 +753,9 @@ describe('evidence about an unknown outcome', () => {
     const { lease_epoch: leaseEpoch } = await t.readKey(ref)
     const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
 
-    expect(await markAbsent(t.engine, { ...seen, leaseEpoch: 0 }, 'support said so')).toBe(false)
+    expect(await markedAbsent({ ...seen, leaseEpoch: 0 }, 'support said so')).toBe(false)
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
-    expect(await markAbsent(t.engine, seen, 'support said so')).toBe(true)
+    expect(await markedAbsent(seen, 'support said so')).toBe(true)
 
     expect(await t.readKey(ref)).toMatchObject({
       status: 'failed_retryable',
@@ -765,7 +773,7 @@ describe('evidence about an unknown outcome', () => {
       await t.engine.store.sql`
         update idempotency_keys set expires_at = now() - interval '1 day' where id = ${ref.id}
       `
-      expect(await markAbsent(t.engine, seen, 'not found', { keepsDoubt })).toBe(true)
+      expect(await markedAbsent(seen, 'not found', keepsDoubt)).toBe(true)
 
       const [row] = await t.engine.store.sql<{ kept: number }[]>`
         select extract(epoch from expires_at - now())::float8 as kept
@@ -798,7 +806,7 @@ test('the result of a call from before the operation was reopened is found, too'
   const ref = await madeUnknown(authorization, 'nonsense_body')
   const { lease_epoch: leaseEpoch } = await t.readKey(ref)
   const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
-  expect(await markAbsent(t.engine, seen, 'a wrong proof')).toBe(true)
+  expect(await markedAbsent(seen, 'a wrong proof')).toBe(true)
   await letTimePassEverywhere(ref, 3_600)
   await reopenOperation(t.engine, ref)
   await t.provider.addFault({ match: { path: create }, fault: 'nonsense_body', times: 3 })

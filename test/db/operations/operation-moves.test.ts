@@ -140,7 +140,9 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   'the outcome resolver, when it finds the outcome': async (ref) =>
     inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asOwner(ref))),
   'the outcome resolver, when absence is proved or operators state it': async (ref) =>
-    markAbsent({ store, ...engineParts }, await asOwner(ref), 'not there'),
+    inTransaction(store.sql, async (tx) =>
+      markAbsent(tx, engineParts, await asOwner(ref), { reason: 'not there', keepsDoubt: false }),
+    ),
   'the reaper, after the retention period': async (ref) => {
     await expire(ref)
     await deleteExpiredKeys(store.sql, 100)
