@@ -249,3 +249,15 @@ test('an operation that cannot be parked does not block the others', async () =>
     update payments set status = 'processing' where id = ${stuck.paymentId}
   `
 })
+
+test('resumes more expired leases in one sweep than one statement does', async () => {
+  const refs = await Promise.all(Array.from({ length: 51 }, () => t.accept()))
+  await t.engine.store.sql`
+    update idempotency_keys set
+      status = 'processing', lease_epoch = 1, attempts = 1, phase_began_at = now(),
+      lease_expires_at = now() - interval '1 second'
+    where id = any(${refs.map(({ id }) => id)}::uuid[])
+  `
+
+  expect(await sweep(t.engine)).toEqual({ ...nothing, resumed: 51 })
+})
