@@ -19,6 +19,7 @@ import * as payments from '../../src/db/payments/payments.ts'
 import * as refunds from '../../src/db/payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { REMINDER } from '../../src/domain/events/provider-event.ts'
+import { findPaymentOf } from '../../src/operations/follow-dispute/apply-dispute-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
@@ -165,6 +166,7 @@ const disputeExamples: readonly Example[] = [
   example(disputes.updateDispute, [changedDispute], [[disputeRow]]),
   example(disputes.findDispute, [ID, ID]),
   example(disputes.findDisputeOfObject, [ID, 'du_1']),
+  example(findPaymentOf, [PROVIDER, { providerPaymentId: 'pi_1', correlation: null }]),
   example(lists.listDisputes, [ID, { paymentId: ID, status: 'needs_response' }, PAGE]),
 ]
 

@@ -1,6 +1,8 @@
 // Applies an event about a dispute. The dispute is read at the provider, and belongs to our payment if
 // the payment names the provider's. If it is new or has changed, `dispute.follow` records that.
 import { randomUUIDv7 } from 'node:crypto'
+import type { Sql } from '../../db/connection/client.ts'
+import { asService } from '../../db/connection/transaction.ts'
 import {
   nameSubjectIfUnnamed,
   type StoredProviderEvent,
@@ -8,8 +10,7 @@ import {
 } from '../../db/events/provider-events.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { findDisputeOfObject, insertDispute, selectDispute } from '../../db/payments/disputes.ts'
-import { findPayment } from '../../db/payments/payments.ts'
-import { findPaymentsOf } from '../../db/reconciliation/compared-records.ts'
+import { findPayment, paymentFromRow, type PaymentRow } from '../../db/payments/payments.ts'
 import { keyOfProviderEvent } from '../../domain/events/provider-event.ts'
 import { disputeHasMovedOn } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
@@ -32,26 +33,32 @@ export async function applyDisputeEvent(
   // While its operation works, the event waits without another read at the provider.
   if (known && started) return await pursue(engine, started, known)
   const theirs = await engine.providers.named(event.provider).readDispute(event.objectId)
-  const payment = theirs && (await findPaymentOf(engine, event.provider, theirs))
+  const payment = theirs && (await findPaymentOf(sql, event.provider, theirs))
   if (theirs === undefined || payment === undefined) return 'unmatched'
   await nameSubjectIfUnnamed(sql, event, payment)
   return await follow(engine, payment, theirs, key)
 }
 
 /**
- * Our payment that names the provider's. A payment names it before its capture, and only a captured
- * payment can be disputed, so no payment is found too early.
+ * Our payment that names the provider's, in the tenant that the provider's names, otherwise in any. A payment
+ * names it before its capture, and only a captured payment can be disputed, so none is found too early.
  */
-async function findPaymentOf(
-  { store }: Engine,
+export async function findPaymentOf(
+  sql: Sql,
   provider: string,
   { providerPaymentId, correlation }: PaymentOfObject,
 ): Promise<Payment | undefined> {
   if (providerPaymentId === null) return undefined
-  const named = correlation && { tenantId: correlation.tenantId, id: correlation.paymentId }
-  const wanted = [{ objectId: providerPaymentId, named }]
-  const payments = await findPaymentsOf(store.sql, provider, wanted)
-  return payments.find((payment) => payment.providerPaymentId === providerPaymentId)
+  const named = correlation === null ? sql`` : sql`where tenants.id = ${correlation.tenantId}`
+  const [row] = await asService(sql)<PaymentRow[]>`
+    select payments.*
+    from tenants
+    join payments on payments.tenant_id = tenants.id
+      and payments.provider = ${provider} and payments.provider_payment_id = ${providerPaymentId}
+    ${named}
+    limit 1
+  `
+  return row && paymentFromRow(row)
 }
 
 async function follow(
@@ -87,10 +94,11 @@ export async function applyEarlyFraudWarning(
   engine: Engine,
   event: StoredProviderEvent,
 ): Promise<EventResult> {
+  const { sql } = engine.store
   const warning = await engine.providers.named(event.provider).readEarlyFraudWarning(event.objectId)
-  const payment = warning && (await findPaymentOf(engine, event.provider, warning))
+  const payment = warning && (await findPaymentOf(sql, event.provider, warning))
   if (payment === undefined) return 'unmatched'
-  const isNew = await announceEarlyFraudWarning(engine.store.sql, payment, event)
+  const isNew = await announceEarlyFraudWarning(sql, payment, event)
   if (isNew) engine.observe.insertedEvents(EARLY_FRAUD_WARNING, 1)
   return isNew ? 'applied' : 'ignored'
 }
