@@ -77,7 +77,7 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/metrics/store-gauges.ts', APPLIED_MIGRATIONS, 'src/encryption/', 'src/db/', 'src/domain/', CALLS, CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/reconciliation/', 'src/metrics/store-gauges.ts', APPLIED_MIGRATIONS, 'src/encryption/', 'src/db/', 'src/domain/', CALLS, CAPABILITIES, ADAPTER, ADAPTERS, SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'rate-limiter-flexible', 'pino', 'yaml', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },

@@ -4,13 +4,14 @@ import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { ReconciliationJob } from '../src/db/queue/jobs.ts'
 import { inService } from '../src/db/connection/transaction.ts'
+import type { Engine } from '../src/engine/engine.ts'
+import { carryOutRun } from '../src/reconciliation/carry-out-run.ts'
 import {
   BY_SCHEDULE,
   hasScheduledRun,
   requestReconciliation,
-} from '../src/db/reconciliation/reconciliation-runs.ts'
-import type { Engine } from '../src/engine/engine.ts'
-import { carryOutRun, yesterday } from '../src/reconciliation/carry-out-run.ts'
+  yesterday,
+} from '../src/reconciliation/runs.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
 const jobData: z.ZodType<ReconciliationJob> = z.object({ runId: z.uuid() })

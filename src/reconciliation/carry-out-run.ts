@@ -1,31 +1,24 @@
 // Runs a reconciliation: compares our records with the provider's, both ways. It keeps one page of
 // records in memory, writes only findings, the provider's fees and requests to the usual phases, and
 // can be restarted at any time.
-import {
-  beginRunUnlessCompleted,
-  completeRunUnlessCompleted,
-  failAbandonedRuns,
-  failRunIfRunning,
-  findRunToForget,
-  deleteProgress,
-} from '../db/reconciliation/reconciliation-runs.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { objectsOf } from '../db/connection/rows.ts'
 import type { Engine } from '../engine/engine.ts'
 import { disputeRecords } from './compare-disputes.ts'
-import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
+import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { paymentRecords } from './compare-payments.ts'
 import { compareListed, compareUnseen, compareWaiting } from './compare-records.ts'
 import { refundRecords } from './compare-refunds.ts'
+import { deleteProgress } from './compared-objects.ts'
 import {
-  newCounts,
+  noCounts,
   RunCompleted,
   type Comparison,
   type ComparisonWatcher,
   type Counts,
 } from './comparison.ts'
-import type { Window } from '../provider/payment-provider.ts'
-
-const silentWatcher: ComparisonWatcher = { progressed: () => {}, found: () => {} }
+import { columns, LIFETIME_SECONDS, type Run } from './runs.ts'
 
 export type RunParts = Pick<Engine, 'store' | 'providers' | 'clock' | 'log'>
 
@@ -43,27 +36,25 @@ export interface RunOptions {
  * @throws what the store or the provider's connection throws. Then the run is `failed`.
  */
 export async function carryOutRun(
-  engine: RunParts,
+  { store: { sql }, providers, clock, log }: RunParts,
   runId: string,
-  { watcher = silentWatcher, signal = new AbortController().signal }: RunOptions = {},
+  { watcher, signal = new AbortController().signal }: RunOptions = {},
 ): Promise<Counts | undefined> {
-  const { providers, ...rest } = engine
-  const { sql } = rest.store
-  await tidyUp(engine)
+  await tidyUp(sql)
   const run = await beginRunUnlessCompleted(sql, runId)
   if (run === undefined) return undefined
-  const parts = { ...rest, provider: providers.named(run.provider) }
-  const comparison: Comparison = { parts, run, counts: newCounts(), watcher, signal }
+  const counts = { ...noCounts }
+  const provider = providers.named(run.provider)
   try {
-    await compare(comparison)
+    await compare({ sql, clock, log, provider, run, counts, watcher, signal })
   } catch (error) {
     if (error instanceof RunCompleted) return undefined
-    await failRunIfRunning(sql, runId, comparison.counts, reasonOf(error))
+    await failRunIfRunning(sql, runId, counts, reasonOf(error))
     throw error
   }
-  await completeRunUnlessCompleted(sql, runId, comparison.counts)
+  await completeRunUnlessCompleted(sql, runId, counts)
   await deleteProgress(sql, runId)
-  return comparison.counts
+  return counts
 }
 
 async function compare(comparison: Comparison): Promise<void> {
@@ -80,18 +71,71 @@ async function compare(comparison: Comparison): Promise<void> {
   // movements.
   await compareMovements(comparison)
   await compareUnseenLedgerMovements(comparison)
-  const { watcher, counts } = comparison
-  watcher.progressed('ours', 1, counts)
+  comparison.watcher?.progressed('ours', 1, comparison.counts)
 }
 
-/** Cleans up after runs that were interrupted. */
-async function tidyUp({ store }: RunParts): Promise<void> {
-  await failAbandonedRuns(store.sql)
-  for (;;) {
-    const endedRunId = await findRunToForget(store.sql)
-    if (endedRunId === undefined) return
-    await deleteProgress(store.sql, endedRunId)
-  }
+/**
+ * Starts a run, or restarts it. Undefined when it is completed, or when there is none. The objects
+ * that an earlier try compared stay recorded.
+ */
+export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run | undefined> {
+  const begun = await sql`
+    update reconciliation_runs
+    set status = 'running', counts = '{}', last_error = null, finished_at = null
+    where id = ${id} and status <> 'completed'
+    returning ${columns(sql)}
+  `
+  return objectsOf<Run>(begun)[0]
+}
+
+/** Completes the run, even if an earlier try that lost its job has failed it meanwhile. */
+export async function completeRunUnlessCompleted(
+  sql: Sql,
+  id: string,
+  counts: Run['counts'],
+): Promise<void> {
+  await sql`
+    update reconciliation_runs
+    set status = 'completed', counts = ${JSON.stringify(counts)}::jsonb, last_error = null,
+      finished_at = now()
+    where id = ${id} and status <> 'completed'
+  `
+}
+
+/** Marks a running run as failed, with what it has counted. */
+export async function failRunIfRunning(
+  sql: Sql,
+  id: string,
+  counts: Run['counts'],
+  error: string,
+): Promise<void> {
+  await sql`
+    update reconciliation_runs
+    set status = 'failed', counts = ${JSON.stringify(counts)}::jsonb, last_error = ${error},
+      finished_at = now()
+    where id = ${id} and status = 'running'
+  `
+}
+
+/**
+ * Fails the runs whose workers crashed and whose retries are over, and deletes the compared objects of
+ * those that cannot start again.
+ */
+export async function tidyUp(sql: Sql): Promise<void> {
+  await sql`
+    update reconciliation_runs
+    set status = 'failed', last_error = 'stopped half-way', finished_at = now()
+    where status = 'running' and created_at < now() - ${LIFETIME_SECONDS} * interval '1 second'
+  `
+  const ended = await sql<{ id: string }[]>`
+    select id from reconciliation_runs as run
+    where (
+        status = 'completed'
+        or status = 'failed' and created_at < now() - ${LIFETIME_SECONDS} * interval '1 second'
+      )
+      and exists (select from reconciliation_seen where run_id = run.id)
+  `
+  for (const { id } of ended) await deleteProgress(sql, id)
 }
 
 /** The reason as stored with the run. Error messages of drivers contain no parameters. */
@@ -99,20 +143,4 @@ function reasonOf(error: unknown): string {
   const text =
     typeof error === 'object' && error !== null && 'message' in error ? error.message : error
   return String(text).slice(0, 500)
-}
-
-const DAY_MS = 24 * 60 * 60 * 1_000
-
-/** The last complete day. */
-export function yesterday(now: Date): Window {
-  const midnight = Math.floor(now.getTime() / DAY_MS) * DAY_MS
-  return { from: new Date(midnight - DAY_MS), to: new Date(midnight) }
-}
-
-/**
- * The window between the given times. With one time only, it is the day after or before that time.
- */
-export function windowOf(from: Date | undefined, to: Date | undefined, now: Date): Window {
-  if (from !== undefined) return { from, to: to ?? new Date(from.getTime() + DAY_MS) }
-  return to === undefined ? yesterday(now) : { from: new Date(to.getTime() - DAY_MS), to }
 }

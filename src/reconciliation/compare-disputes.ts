@@ -2,13 +2,11 @@
 // provider opens them, so that one of a payment of ours that we do not have is followed, too.
 import { hash } from 'node:crypto'
 import type { Sql } from '../db/connection/client.ts'
-import { findDisputesOf, findPaymentsOf } from '../db/reconciliation/compared-records.ts'
-import { walkOpenDisputes } from '../db/reconciliation/missing-records.ts'
-import { comparisonOfDispute } from '../domain/events/provider-event.ts'
-import { disputeHasMovedOn, showDisputeId, type Dispute } from '../domain/payments/dispute.ts'
+import { showDisputeId, disputeHasMovedOn, type Dispute } from '../domain/payments/dispute.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import type { ProviderDispute } from '../provider/payment-provider.ts'
 import type { OurRecord, RecordKind } from './judge-record.ts'
+import { findDisputesOf, findPaymentsOf, walkOpenDisputes, type ComparedId } from './our-records.ts'
 
 /** The disputed payment, and the dispute if we have it. */
 interface OurDispute extends OurRecord {
@@ -18,6 +16,7 @@ interface OurDispute extends OurRecord {
 }
 
 export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
+  about: 'dispute',
   list: (provider, ...args) => provider.listDisputes(...args),
   read: (provider, objectId) => provider.readDispute(objectId),
   objectIdOf: ({ providerDisputeId }) => providerDisputeId,
@@ -46,33 +45,29 @@ export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
     if (standing === undefined) return ['status_differs']
     return dispute === null || disputeHasMovedOn(dispute, standing) ? 'moved_on' : []
   },
-  eventOf({ dispute }, { standing, ...theirs }, { provider }, now) {
+  stateOf({ dispute }, { standing }) {
     // One event for each change: any member can be what has changed, and can change back.
     const change = JSON.stringify({ from: dispute, to: standing })
-    const state = `${standing?.status}_${hash('sha256', change).slice(0, 16)}`
-    return comparisonOfDispute(provider, { ...theirs, state }, now)
+    return `${standing?.status}_${hash('sha256', change).slice(0, 16)}`
   },
 }
 
 async function findOurs(
   sql: Sql,
   provider: string,
-  wanted: Parameters<typeof findPaymentsOf>[2],
+  wanted: readonly ComparedId[],
   page: readonly ProviderDispute[],
 ): Promise<OurDispute[]> {
-  const ids = wanted.map(({ objectId }) => objectId)
-  const disputes = await findDisputesOf(sql, provider, ids)
+  const disputes = await findDisputesOf(sql, provider, wanted)
   const disputed = page.flatMap(({ providerPaymentId: objectId }) =>
-    objectId === null ? [] : [{ objectId, named: null }],
+    objectId === null ? [] : [{ objectId }],
   )
   const payments = await findPaymentsOf(sql, provider, disputed)
   return page.flatMap(({ providerDisputeId, providerPaymentId }) => {
     const dispute = disputes.find((one) => one.providerDisputeId === providerDisputeId) ?? null
     const payment = payments.find((one) => one.providerPaymentId === providerPaymentId)
-    const { tenantId, id: paymentId } = payment ?? {
-      tenantId: dispute?.tenantId,
-      id: dispute?.paymentId,
-    }
+    const tenantId = payment?.tenantId ?? dispute?.tenantId
+    const paymentId = payment?.id ?? dispute?.paymentId
     if (tenantId === undefined || paymentId === undefined) return []
     const { id, status } = dispute ?? { id: providerDisputeId, status: '' }
     return [{ tenantId, id, status, paymentId, providerDisputeId, dispute }]

@@ -5,20 +5,19 @@ import {
   requeueStaleEvents,
   type UnmatchedEvent,
 } from '../db/events/provider-events.ts'
-import { notComparedAmong, recordCompared } from '../db/reconciliation/reconciliation-runs.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
 import { paymentRecords } from './compare-payments.ts'
 import { compareObject } from './compare-records.ts'
+import { notComparedAmong, recordCompared } from './compared-objects.ts'
 import { throwIfEnded, untilStopped, type Comparison } from './comparison.ts'
 
-export async function requeueEvents({ parts, run, counts }: Comparison): Promise<void> {
-  counts.requeued += await requeueStaleEvents(parts.store.sql, run.provider, REMINDER)
+export async function requeueEvents({ sql, run, counts }: Comparison): Promise<void> {
+  counts.requeued += await requeueStaleEvents(sql, run.provider, REMINDER)
 }
 
 /** Judges the payments of the window's unmatched events, unless a page contained them. */
 export async function compareUnmatchedEvents(comparison: Comparison): Promise<void> {
-  const { parts, run } = comparison
-  const { sql } = parts.store
+  const { sql, run } = comparison
   let last: UnmatchedEvent | undefined
   for (;;) {
     const page = await listUnmatchedEvents(sql, run, last)

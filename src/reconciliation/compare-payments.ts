@@ -1,7 +1,4 @@
 // How payments are compared.
-import { findPaymentsOf } from '../db/reconciliation/compared-records.ts'
-import { walkMissingPayments } from '../db/reconciliation/missing-records.ts'
-import { comparisonOf, comparisonOfSurplus } from '../domain/events/provider-event.ts'
 import type { FindingKind } from '../domain/operations/finding.ts'
 import { type Payment, showPaymentId } from '../domain/payments/payment.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
@@ -13,14 +10,16 @@ import {
 } from '../domain/payments/standing.ts'
 import type { ProviderPayment } from '../provider/payment-provider.ts'
 import { describeCorrelation, differingTerms, type RecordKind } from './judge-record.ts'
+import { findPaymentsOf, walkMissingPayments } from './our-records.ts'
 
 export const paymentRecords: RecordKind<Payment, ProviderPayment> = {
   stage: 'payments',
+  about: 'payment',
   list: (provider, ...args) => provider.listPayments(...args),
   read: (provider, objectId) => provider.readPayment(objectId),
   objectIdOf: ({ providerPaymentId }) => providerPaymentId,
   objectIdIn: ({ providerPaymentId }) => providerPaymentId,
-  ourIdIn: ({ paymentId }) => paymentId,
+  ourIdIn: ({ correlation }) => correlation && correlation.paymentId,
   subjectOf: ({ tenantId, id }) => ({ tenantId, paymentId: id }),
   describeOurs: (ours) => ({
     payment: showPaymentId(ours.id),
@@ -49,14 +48,13 @@ export const paymentRecords: RecordKind<Payment, ProviderPayment> = {
   },
   judgeStray(_ours, { standing }) {
     // It is left over from a refused card.
-    if (standing?.status === 'refused' || standing?.status === 'canceled') return 'nothing'
+    if (standing?.status === 'refused' || standing?.status === 'canceled') return []
     const takesNothingYet = standing?.status === 'held' || standing?.status === 'undecided'
-    return takesNothingYet ? 'held_twice' : 'charged_twice'
+    return [takesNothingYet ? 'held_twice' : 'charged_twice']
   },
-  eventOf: (ours, { standing }, _run, now) => comparisonOf(ours, standing?.status ?? '', now),
+  stateOf: (_ours, { standing }) => standing?.status ?? '',
   // `hold.release` releases a hold that the payment does not use.
-  repairOf: (ours, theirs, now) =>
-    isSurplusHold(ours, theirs) ? comparisonOfSurplus(ours, theirs, now) : undefined,
+  canRepair: isSurplusHold,
 }
 
 type ComparableStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>

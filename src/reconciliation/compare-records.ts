@@ -1,51 +1,48 @@
 // Compares records of the provider with ours, one page at a time. A difference counts only if a second look
 // at both sides still shows it, so that normal traffic never causes one.
-import type { ComparedId } from '../db/reconciliation/compared-records.ts'
-import { recordCompared } from '../db/reconciliation/reconciliation-runs.ts'
-import type { OnRepeat, Window } from '../provider/payment-provider.ts'
+import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
+import type { ProviderEvent } from '../domain/events/provider-event.ts'
+import { recordCompared } from './compared-objects.ts'
 import {
-  countInMotion,
   eachPage,
-  follow,
-  nameTenants,
-  withRetries,
+  logRepeats,
+  nameTenant,
   report,
   requestCheck,
   throwIfEnded,
   untilStopped,
+  withRetries,
   type Comparison,
 } from './comparison.ts'
 import {
-  evidenceOf,
+  differencesIn,
   judgeMissing,
   judgeRecord,
+  type Difference,
   type OurRecord,
   type RecordKind,
   type TheirRecord,
 } from './judge-record.ts'
-import type { Difference } from './verdict.ts'
+import { comparedIdOf } from './our-records.ts'
 
 /** Compares every record that the provider created in the window with ours. */
-export async function compareListed<Ours extends OurRecord, Theirs extends TheirRecord>(
-  comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-): Promise<void> {
-  const { parts, run } = comparison
-  const list = (window: Window, onRepeat: OnRepeat) => kind.list(parts.provider, window, onRepeat)
-  await eachPage(comparison, kind.stage, list, async (page) => {
+export async function compareListed(comparison: Comparison, kind: RecordKind): Promise<void> {
+  const { sql, provider, run } = comparison
+  const pages = kind.list(provider, run, logRepeats(comparison))
+  await eachPage(comparison, kind.stage, pages, async (page) => {
     await judgePage(comparison, kind, page)
-    const ids = page.map((theirs) => kind.objectIdOf(theirs))
-    await recordCompared(parts.store.sql, run.id, ids)
+    await recordCompared(
+      sql,
+      run.id,
+      page.map((theirs) => kind.objectIdOf(theirs)),
+    )
   })
 }
 
 /** Compares records of ours from the window that no page contained with the provider's. */
-export async function compareUnseen<Ours extends OurRecord, Theirs extends TheirRecord>(
-  comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-): Promise<void> {
-  const { parts, run, counts } = comparison
-  for await (const page of kind.walkMissing?.(parts.store.sql, run) ?? []) {
+export async function compareUnseen(comparison: Comparison, kind: RecordKind): Promise<void> {
+  const { sql, run, counts } = comparison
+  for await (const page of kind.walkMissing?.(sql, run) ?? []) {
     await throwIfEnded(comparison)
     for (const ours of untilStopped(comparison, page)) {
       const objectId = kind.objectIdIn(ours)
@@ -53,55 +50,39 @@ export async function compareUnseen<Ours extends OurRecord, Theirs extends Their
         counts.in_motion += 1
         continue
       }
-      const theirs = await read(comparison, kind, objectId)
-      if (theirs === undefined) await actOnMissing(comparison, kind, ours, objectId)
-      else await judgePage(comparison, kind, [theirs])
-      countOne(comparison, kind)
+      const isThere = await compareObject(comparison, kind, objectId)
+      if (!isThere) await actOnMissing(comparison, kind, ours, objectId)
+      if (kind.stage !== undefined) counts[kind.stage] += 1
     }
   }
 }
 
 /** Compares records of ours that wait for the provider, also from before the window. */
-export async function compareWaiting<Ours extends OurRecord, Theirs extends TheirRecord>(
-  comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-): Promise<void> {
-  const { parts, run } = comparison
-  for await (const page of kind.walkWaiting?.(parts.store.sql, run) ?? []) {
-    for (const objectId of untilStopped(comparison, page)) {
-      await compareObject(comparison, kind, objectId)
-      countOne(comparison, kind)
-    }
+export async function compareWaiting(comparison: Comparison, kind: RecordKind): Promise<void> {
+  const { sql, run, counts, signal } = comparison
+  for await (const objectId of kind.walkWaiting?.(sql, run) ?? []) {
+    signal.throwIfAborted()
+    await compareObject(comparison, kind, objectId)
+    if (kind.stage !== undefined) counts[kind.stage] += 1
   }
 }
 
-function countOne({ counts }: Comparison, { stage }: { stage?: 'payments' | 'refunds' }): void {
-  if (stage !== undefined) counts[stage] += 1
-}
-
-async function read<Ours extends OurRecord, Theirs extends TheirRecord>(
+/** Reads the provider's record, and compares it. Returns whether there is one. */
+export async function compareObject(
   comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
+  kind: RecordKind,
   objectId: string,
-): Promise<Theirs | undefined> {
-  return await withRetries(comparison, () => kind.read(comparison.parts.provider, objectId))
-}
-
-/** Reads the provider's record, and compares it. */
-export async function compareObject<Ours extends OurRecord, Theirs extends TheirRecord>(
-  comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-  objectId: string,
-): Promise<void> {
-  const theirs = await read(comparison, kind, objectId)
+): Promise<boolean> {
+  const theirs = await withRetries(comparison, () => kind.read(comparison.provider, objectId))
   if (theirs !== undefined) await judgePage(comparison, kind, [theirs])
+  return theirs !== undefined
 }
 
 /** Judges records of the provider, from a list or read one by one. */
-async function judgePage<Ours extends OurRecord, Theirs extends TheirRecord>(
+async function judgePage(
   comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-  page: readonly Theirs[],
+  kind: RecordKind,
+  page: readonly TheirRecord[],
 ): Promise<void> {
   const ourOf = await findOurs(comparison, kind, page)
   const differences: Difference[] = []
@@ -112,60 +93,44 @@ async function judgePage<Ours extends OurRecord, Theirs extends TheirRecord>(
 }
 
 /** Finds the record of ours that names the provider's; otherwise the one that the provider's names. */
-async function findOurs<Ours extends OurRecord, Theirs extends TheirRecord>(
-  { parts, run }: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-  page: readonly Theirs[],
-): Promise<(theirs: Theirs) => Ours | undefined> {
-  const wanted = page.map((theirs) => ({
-    objectId: kind.objectIdOf(theirs),
-    named: namedBy(kind, theirs),
-  }))
-  const found = await kind.find(parts.store.sql, run.provider, wanted, page)
+async function findOurs(
+  { sql, run }: Comparison,
+  kind: RecordKind,
+  page: readonly TheirRecord[],
+): Promise<(theirs: TheirRecord) => OurRecord | undefined> {
+  const wanted = page.map((theirs) =>
+    comparedIdOf(kind.objectIdOf(theirs), theirs.correlation, kind.ourIdIn(theirs)),
+  )
+  const found = await kind.find(sql, run.provider, wanted, page)
   const byObjectId = new Map(found.map((ours) => [kind.objectIdIn(ours), ours]))
   const byOurId = new Map(found.map((ours) => [ours.id, ours]))
   return (theirs) =>
-    byObjectId.get(kind.objectIdOf(theirs)) ?? byOurId.get(namedBy(kind, theirs)?.id ?? '')
-}
-
-/** The record of ours that the provider's names. */
-function namedBy<Ours extends OurRecord, Theirs extends TheirRecord>(
-  kind: RecordKind<Ours, Theirs>,
-  { correlation }: Theirs,
-): ComparedId['named'] {
-  if (correlation === null) return null
-  const id = kind.ourIdIn(correlation)
-  return id === null ? null : { tenantId: correlation.tenantId, id }
+    byObjectId.get(kind.objectIdOf(theirs)) ?? byOurId.get(kind.ourIdIn(theirs) ?? '')
 }
 
 /** Acts on a verdict, and returns the differences that need an operator. */
-async function act<Ours extends OurRecord, Theirs extends TheirRecord>(
+async function act(
   comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-  ours: Ours | undefined,
-  theirs: Theirs,
+  kind: RecordKind,
+  ours: OurRecord | undefined,
+  theirs: TheirRecord,
 ): Promise<Difference[]> {
+  const { sql, run, counts } = comparison
   const verdict = judgeRecord(kind, ours, theirs)
-  switch (verdict.verdict) {
-    case 'agrees':
-      return []
-    case 'in_motion':
-      await countInMotion(comparison, ours?.id)
-      return []
-    case 'unknown':
-      if (ours !== undefined) await requestCheck(comparison, kind.subjectOf(ours))
-      return []
-    case 'moved_on':
-    case 'differs': {
-      if (ours !== undefined) return await actOnSecondLook(comparison, kind, ours, theirs)
-      // Our row is written before the provider is called, so a missing row will not appear later.
-      const differences = verdict.verdict === 'differs' ? verdict.differences : []
-      return await nameTenants(
-        comparison,
-        differences.map((difference) => ({ difference, theirs })),
-      )
-    }
+  if (ours === undefined) {
+    // Our row is written before the provider is called, so a missing row will not appear later.
+    return await nameTenant(sql, differencesIn(['missing_here'], kind, ours, theirs), theirs)
   }
+  if (verdict === 'in_motion') {
+    counts.in_motion += 1
+    // Ours may not know the provider's id yet, and is counted once.
+    await recordCompared(sql, run.id, [ours.id])
+  } else if (verdict === 'unknown') {
+    await requestCheck(comparison, kind.subjectOf(ours))
+  } else if (verdict.length > 0) {
+    return await actOnSecondLook(comparison, kind, ours, theirs)
+  }
+  return []
 }
 
 /**
@@ -173,47 +138,71 @@ async function act<Ours extends OurRecord, Theirs extends TheirRecord>(
  * look, it did not change while the provider's was read, so a difference is not an effect of
  * reading at two moments.
  */
-async function actOnSecondLook<Ours extends OurRecord, Theirs extends TheirRecord>(
+async function actOnSecondLook(
   comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-  before: Ours,
-  seen: Theirs,
+  kind: RecordKind,
+  before: OurRecord,
+  seen: TheirRecord,
 ): Promise<Difference[]> {
-  const { clock } = comparison.parts
-  const theirs = await read(comparison, kind, kind.objectIdOf(seen))
+  const { provider, counts } = comparison
+  const theirs = await withRetries(comparison, () => kind.read(provider, kind.objectIdOf(seen)))
   const ours = theirs && (await findOurs(comparison, kind, [theirs]))(theirs)
-  if (ours === undefined || theirs === undefined || ours.status !== before.status) {
-    comparison.counts.in_motion += 1
+  const isSame = theirs !== undefined && ours?.status === before.status
+  const verdict = isSame ? judgeRecord(kind, ours, theirs) : 'in_motion'
+  if (!isSame || verdict === 'in_motion' || verdict === 'unknown' || verdict.length === 0) {
+    counts.in_motion += 1
     return []
   }
-  const verdict = judgeRecord(kind, ours, theirs)
-  switch (verdict.verdict) {
-    case 'differs': {
-      const repair = kind.repairOf?.(ours, theirs, clock.now())
-      const isRepaired = repair !== undefined && (await follow(comparison, repair))
-      return isRepaired ? [] : [...verdict.differences]
-    }
-    case 'moved_on': {
-      const event = kind.eventOf(ours, theirs, comparison.run, clock.now())
-      if (await follow(comparison, event)) return []
-      return [{ kind: 'status_differs', ...evidenceOf(kind, ours, theirs) }]
-    }
-    case 'agrees':
-    case 'in_motion':
-    case 'unknown':
-      comparison.counts.in_motion += 1
-      return []
-  }
+  const isAhead = verdict === 'moved_on'
+  const state = isAhead ? kind.stateOf(ours, theirs) : kind.objectIdOf(theirs)
+  const isFollowed =
+    (isAhead || kind.canRepair?.(ours, theirs)) &&
+    (await follow(comparison, kind, ours, theirs, state))
+  if (isFollowed) return []
+  return differencesIn(isAhead ? ['status_differs'] : verdict, kind, ours, theirs)
 }
 
-async function actOnMissing<Ours extends OurRecord, Theirs extends TheirRecord>(
+/**
+ * Makes the usual phases follow the provider, by an event of our own. False if an earlier event about
+ * this state was applied in vain: then it is a difference.
+ */
+async function follow(
+  { sql, run, clock, counts }: Comparison,
+  kind: RecordKind,
+  ours: OurRecord,
+  theirs: TheirRecord,
+  state: string,
+): Promise<boolean> {
+  const objectId = kind.objectIdOf(theirs)
+  const { tenantId, paymentId } = kind.subjectOf(ours)
+  const isOfDispute = kind.about === 'dispute'
+  const event: ProviderEvent = {
+    provider: run.provider,
+    id: `comparison_${isOfDispute ? objectId : ours.id}_${state}`,
+    type: 'comparison',
+    about: kind.about,
+    objectId,
+    providerPaymentId: theirs.providerPaymentId,
+    subject: isOfDispute ? null : { tenantId, paymentId },
+    occurredAt: clock.now(),
+  }
+  const isNew = await storeProviderEvent(sql, event)
+  if (isNew) counts.repaired += 1
+  return isNew || (await findProviderEvent(sql, event))?.status === 'pending'
+}
+
+async function actOnMissing(
   comparison: Comparison,
-  kind: RecordKind<Ours, Theirs>,
-  ours: Ours,
+  kind: RecordKind,
+  ours: OurRecord,
   objectId: string,
 ): Promise<void> {
-  const verdict = judgeMissing(kind, ours, objectId)
-  if (verdict.verdict === 'differs') await report(comparison, verdict.differences)
-  else if (verdict.verdict === 'unknown') await requestCheck(comparison, kind.subjectOf(ours))
-  else comparison.counts.in_motion += 1
+  const verdict = judgeMissing(ours)
+  const subject = kind.subjectOf(ours)
+  if (verdict === 'in_motion') comparison.counts.in_motion += 1
+  else if (verdict === 'unknown') await requestCheck(comparison, subject)
+  else {
+    const shown = { objectId, subject, ours: kind.describeOurs(ours), theirs: null }
+    await report(comparison, [{ kind: 'missing_there', ...shown }])
+  }
 }

@@ -1,26 +1,24 @@
 // How refunds are compared.
-import { findRefundsOf } from '../db/reconciliation/compared-records.ts'
-import { walkMissingRefunds, walkWaitingRefunds } from '../db/reconciliation/missing-records.ts'
-import { comparisonOfRefund } from '../domain/events/provider-event.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import {
   hasReturned,
   refundHasMovedOn,
   showRefundId,
-  waitingRefundStatuses,
   type Refund,
   type RefundStanding,
 } from '../domain/payments/refund.ts'
 import type { ProviderRefund } from '../provider/payment-provider.ts'
 import { describeCorrelation, differingTerms, type RecordKind } from './judge-record.ts'
+import { findRefundsOf, walkMissingRefunds, walkWaitingRefunds } from './our-records.ts'
 
 export const refundRecords: RecordKind<Refund, ProviderRefund> = {
   stage: 'refunds',
+  about: 'payment',
   list: (provider, ...args) => provider.listRefunds(...args),
   read: (provider, objectId) => provider.readRefund(objectId),
   objectIdOf: ({ providerRefundId }) => providerRefundId,
   objectIdIn: ({ providerRefundId }) => providerRefundId,
-  ourIdIn: ({ refundId }) => refundId ?? null,
+  ourIdIn: ({ correlation }) => correlation && correlation.refundId,
   subjectOf: ({ tenantId, paymentId, id }) => ({ tenantId, paymentId, refundId: id }),
   describeOurs: (ours) => ({
     refund: showRefundId(ours.id),
@@ -50,19 +48,14 @@ export const refundRecords: RecordKind<Refund, ProviderRefund> = {
     const terms = differingTerms(ours, theirs)
     const isAhead = standing !== undefined && refundHasMovedOn(ours, standing)
     if (terms.length === 0 && isAhead) return 'moved_on'
+    const isWaiting = standing?.status === 'pending' || standing?.status === 'requires_action'
     // Versions before these statuses took a pending refund for a successful one.
-    if (ours.status === 'succeeded' && isWaiting(standing)) return 'in_motion'
+    if (ours.status === 'succeeded' && isWaiting) return 'in_motion'
     return agreesOnStatus(ours, standing) ? terms : [...terms, 'status_differs']
   },
   judgeStray: (_ours, { standing }) =>
-    standing !== undefined && hasReturned(standing) ? 'nothing' : 'refunded_twice',
-  eventOf: (ours, { providerPaymentId, standing }, { provider }, now) =>
-    comparisonOfRefund(ours, { provider, providerPaymentId, status: standing?.status ?? '' }, now),
-}
-
-function isWaiting(standing: RefundStanding | undefined): boolean {
-  const waiting: readonly (string | undefined)[] = waitingRefundStatuses
-  return waiting.includes(standing?.status)
+    standing !== undefined && hasReturned(standing) ? [] : ['refunded_twice'],
+  stateOf: (_ours, { standing }) => standing?.status ?? '',
 }
 
 function agreesOnStatus({ status }: Refund, standing: RefundStanding | undefined): boolean {

@@ -1,11 +1,8 @@
 // Describes a kind of records, and judges two of them: payments, refunds and disputes are compared in one
 // way. The judgment is pure: the caller decides when to read the two.
 import type { Sql } from '../db/connection/client.ts'
-import type { ComparedId } from '../db/reconciliation/compared-records.ts'
-import type { Run } from '../db/reconciliation/reconciliation-runs.ts'
-import type { ProviderEvent } from '../domain/events/provider-event.ts'
-import type { FindingKind } from '../domain/operations/finding.ts'
 import type { NewFinding } from '../db/reconciliation/findings.ts'
+import type { FindingKind } from '../domain/operations/finding.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showId } from '../domain/resource-id.ts'
 import type {
@@ -14,15 +11,8 @@ import type {
   PaymentProvider,
   Window,
 } from '../provider/payment-provider.ts'
-import {
-  agrees,
-  differsIn,
-  inMotion,
-  movedOn,
-  outcomeUnknown,
-  type Difference,
-  type Verdict,
-} from './verdict.ts'
+import type { ComparedId } from './our-records.ts'
+import type { Run } from './runs.ts'
 
 /** A record of ours. The outcome of an operation on one that is `unknown` is looked up. */
 export interface OurRecord {
@@ -32,102 +22,110 @@ export interface OurRecord {
 }
 
 export interface TheirRecord {
+  readonly providerPaymentId: string | null
   readonly createdAt: Date
   readonly correlation: Correlation | null
 }
 
-/** A kind of records: how both sides are read, compared and shown. */
-export interface RecordKind<Ours extends OurRecord, Theirs extends TheirRecord> {
+/** A difference, as far as the two records show it. */
+export type Difference = Pick<NewFinding, 'kind' | 'objectId' | 'subject' | 'ours' | 'theirs'>
+
+/** How two records are shown to an operator. */
+export interface Evidence<Ours, Theirs> {
+  /** The provider's id of its record. */
+  objectIdOf(theirs: Theirs): string
+  subjectOf(ours: Ours): NonNullable<NewFinding['subject']> & { paymentId: string }
+  describeOurs(ours: Ours): Record<string, unknown> | null
+  describeTheirs(theirs: Theirs): Record<string, unknown>
+}
+
+/** A kind of records: how both sides are read, compared and shown. Its functions get only records of it. */
+export interface RecordKind<
+  Ours extends OurRecord = OurRecord,
+  Theirs extends TheirRecord = TheirRecord,
+> extends Evidence<Ours, Theirs> {
   /** Under which its records are counted, and its progress is shown; disputes have none. */
   readonly stage?: 'payments' | 'refunds'
-  readonly list: (
+  /** What our events about them are about. */
+  readonly about: 'payment' | 'dispute'
+  list(
     provider: PaymentProvider,
     window: Window,
     onRepeat: OnRepeat,
-  ) => AsyncIterable<readonly Theirs[]>
-  readonly read: (provider: PaymentProvider, objectId: string) => Promise<Theirs | undefined>
-  /** The provider's id of its record. */
-  readonly objectIdOf: (theirs: Theirs) => string
+  ): AsyncIterable<readonly Theirs[]>
+  read(provider: PaymentProvider, objectId: string): Promise<Theirs | undefined>
   /** The provider's id that our record names. */
-  readonly objectIdIn: (ours: Ours) => string | null
+  objectIdIn(ours: Ours): string | null
   /** The id of our record that the provider's names. */
-  readonly ourIdIn: (correlation: Correlation) => string | null
-  readonly subjectOf: (ours: Ours) => NonNullable<NewFinding['subject']> & { paymentId: string }
-  readonly describeOurs: (ours: Ours) => Record<string, unknown> | null
-  readonly describeTheirs: (theirs: Theirs) => Record<string, unknown>
+  ourIdIn(theirs: Theirs): string | null
   /** Finds our records that name one of these, or that one of these names. */
-  readonly find: (
+  find(
     sql: Sql,
     provider: string,
     wanted: readonly ComparedId[],
     page: readonly Theirs[],
-  ) => Promise<readonly Ours[]>
+  ): Promise<readonly Ours[]>
   /** Our records of the window that no page contained. */
-  readonly walkMissing?: (sql: Sql, run: Run) => AsyncIterable<readonly Ours[]>
+  walkMissing?(sql: Sql, run: Run): AsyncIterable<readonly Ours[]>
   /** The provider's ids of our records that wait for the provider, also from before the window. */
-  readonly walkWaiting?: (sql: Sql, run: Run) => AsyncIterable<readonly string[]>
+  walkWaiting?(sql: Sql, run: Run): AsyncIterable<string>
   /** Compares two records that name each other, on neither of which an operation works. */
-  readonly compare: (ours: Ours, theirs: Theirs) => Comparability
+  compare(ours: Ours, theirs: Theirs): Verdict
   /** Judges a record of the provider that names ours, while ours names another one, or none. */
-  readonly judgeStray?: (ours: Ours, theirs: Theirs) => Stray
-  /** The event that makes the usual phases follow the provider. */
-  readonly eventOf: (ours: Ours, theirs: Theirs, run: Run, now: Date) => ProviderEvent
-  /** The event that repairs a difference, if one can. */
-  readonly repairOf?: (ours: Ours, theirs: Theirs, now: Date) => ProviderEvent | undefined
+  judgeStray?(ours: Ours, theirs: Theirs): readonly FindingKind[]
+  /** Names what the usual phases have to follow: each state of the provider's record once. */
+  stateOf(ours: Ours, theirs: Theirs): string
+  /** Whether the usual phases can repair a difference. */
+  canRepair?(ours: Ours, theirs: Theirs): boolean
 }
 
-/** What differs. Without a kind the records agree. */
-type Comparability = 'moved_on' | 'in_motion' | readonly FindingKind[]
-
-/** `nothing`: it moved no money and never will. Otherwise the difference if ours names another record. */
-type Stray = 'nothing' | FindingKind
+/**
+ * `in_motion`: an operation is working on it, and only idle records can be compared. `unknown`: the
+ * outcome of an operation is unknown, and the provider's record may resolve it. `moved_on`: the
+ * provider is ahead of us, and the usual phases can follow. Otherwise what differs, for an operator to look
+ * at; nothing when both sides agree.
+ */
+export type Verdict = 'in_motion' | 'unknown' | 'moved_on' | readonly FindingKind[]
 
 /**
  * @param ours the record that names the provider's, otherwise the one that the provider's names.
  */
-export function judgeRecord<Ours extends OurRecord, Theirs extends TheirRecord>(
-  kind: RecordKind<Ours, Theirs>,
-  ours: Ours | undefined,
-  theirs: Theirs,
+export function judgeRecord(
+  kind: RecordKind,
+  ours: OurRecord | undefined,
+  theirs: TheirRecord,
 ): Verdict {
-  const evidence = evidenceOf(kind, ours, theirs)
-  if (ours === undefined) return differsIn(['missing_here'], evidence)
-  if (ours.status === 'unknown') return outcomeUnknown
-  if (kind.objectIdIn(ours) !== kind.objectIdOf(theirs)) {
-    const stray = kind.judgeStray?.(ours, theirs) ?? 'status_differs'
-    if (stray === 'nothing') return agrees
-    if (kind.objectIdIn(ours) !== null) return differsIn([stray], evidence)
-    return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
+  if (ours === undefined) return ['missing_here']
+  if (ours.status === 'unknown') return 'unknown'
+  const objectId = kind.objectIdIn(ours)
+  if (objectId !== kind.objectIdOf(theirs)) {
+    const stray = kind.judgeStray?.(ours, theirs) ?? ['status_differs']
+    if (stray.length === 0 || objectId !== null) return stray
+    return ours.status === 'processing' ? 'in_motion' : ['status_differs']
   }
-  if (ours.status === 'processing') return inMotion
-  const compared = kind.compare(ours, theirs)
-  if (compared === 'moved_on') return movedOn
-  return compared === 'in_motion' ? inMotion : differsIn(compared, evidence)
+  return ours.status === 'processing' ? 'in_motion' : kind.compare(ours, theirs)
 }
 
 /** Judges a record of ours of which the provider has none. */
-export function judgeMissing<Ours extends OurRecord, Theirs extends TheirRecord>(
-  kind: RecordKind<Ours, Theirs>,
-  ours: Ours,
-  objectId: string,
-): Verdict {
-  if (ours.status === 'unknown') return outcomeUnknown
-  if (ours.status === 'processing') return inMotion
-  const evidence = { subject: kind.subjectOf(ours), ours: kind.describeOurs(ours), theirs: null }
-  return differsIn(['missing_there'], { objectId, ...evidence })
+export function judgeMissing({ status }: OurRecord): Verdict {
+  if (status === 'unknown') return 'unknown'
+  return status === 'processing' ? 'in_motion' : ['missing_there']
 }
 
-export function evidenceOf<Ours extends OurRecord, Theirs extends TheirRecord>(
-  kind: RecordKind<Ours, Theirs>,
+/** One difference of each kind, all with the same evidence. */
+export function differencesIn<Ours, Theirs>(
+  kinds: readonly FindingKind[],
+  evidence: Evidence<Ours, Theirs>,
   ours: Ours | undefined,
   theirs: Theirs,
-): Omit<Difference, 'kind'> {
-  return {
-    objectId: kind.objectIdOf(theirs),
-    subject: ours === undefined ? null : kind.subjectOf(ours),
-    ours: ours === undefined ? null : kind.describeOurs(ours),
-    theirs: kind.describeTheirs(theirs),
+): Difference[] {
+  const shown = {
+    objectId: evidence.objectIdOf(theirs),
+    subject: ours === undefined ? null : evidence.subjectOf(ours),
+    ours: ours === undefined ? null : evidence.describeOurs(ours),
+    theirs: evidence.describeTheirs(theirs),
   }
+  return kinds.map((kind) => ({ kind, ...shown }))
 }
 
 interface Terms {
@@ -144,11 +142,10 @@ export function differingTerms(ours: Terms, theirs: Terms): FindingKind[] {
 }
 
 /** The payment and the operation of ours that the provider's record names, if any. */
-export function describeCorrelation(correlation: Correlation | null): Record<string, unknown> {
-  return correlation === null
+export const describeCorrelation = (correlation: Correlation | null): Record<string, unknown> =>
+  correlation === null
     ? {}
     : {
         payment: showPaymentId(correlation.paymentId),
         operation: showId('op', correlation.operationId),
       }
-}

@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { failRunIfRunning, findRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
+import { findRun } from '../../src/reconciliation/runs.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import {
   movementOfCapture,
@@ -15,7 +15,7 @@ import type {
   ProviderPayment,
   Window,
 } from '../../src/provider/payment-provider.ts'
-import { carryOutRun } from '../../src/reconciliation/carry-out-run.ts'
+import { carryOutRun, failRunIfRunning } from '../../src/reconciliation/carry-out-run.ts'
 import { idAt, metadataOf, newIntent, openBooks, window, type Booked, type Books } from './books.ts'
 import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 

@@ -6,8 +6,12 @@ import type { Standing } from '../../src/domain/payments/standing.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
 import { paymentRecords } from '../../src/reconciliation/compare-payments.ts'
-import { judgeMissing, judgeRecord } from '../../src/reconciliation/judge-record.ts'
-import type { Verdict } from '../../src/reconciliation/verdict.ts'
+import {
+  differencesIn,
+  judgeMissing,
+  judgeRecord,
+  type Verdict,
+} from '../../src/reconciliation/judge-record.ts'
 
 const PAYMENT_ID = '019a0000-0000-7000-8000-000000000001'
 const TENANT_ID = '019a0000-0000-7000-8000-000000000002'
@@ -78,9 +82,7 @@ function standingOf(status: Stands): Standing | undefined {
 }
 
 const said = (verdict: Verdict) =>
-  verdict.verdict === 'differs'
-    ? verdict.differences.map(({ kind }) => kind).join()
-    : verdict.verdict
+  typeof verdict === 'string' ? verdict : verdict.join() || 'agrees'
 
 const stands: readonly Stands[] = [
   'undecided',
@@ -187,29 +189,26 @@ test.each([
 ] as [PaymentStatus, string][])(
   'without a record, a payment that is %s: %s',
   (status, expected) => {
-    expect(said(judgeMissing(paymentRecords, ours({ status }), 'pi_1'))).toBe(expected)
+    expect(said(judgeMissing(ours({ status })))).toBe(expected)
   },
 )
 
 test('the evidence contains both sides and names the payment', () => {
-  const verdict = judgeRecord(paymentRecords, ours(), theirs({ amountMinor: 999 }))
+  const other = theirs({ amountMinor: 999 })
 
-  expect(verdict).toEqual({
-    verdict: 'differs',
-    differences: [
-      {
-        kind: 'amount_differs',
-        objectId: 'pi_1',
-        subject: { tenantId: TENANT_ID, paymentId: PAYMENT_ID },
-        ours: expect.objectContaining({ status: 'succeeded', amount: 1_000, currency: 'usd' }),
-        theirs: expect.objectContaining({
-          status: 'captured',
-          amount: 999,
-          currency: 'usd',
-          payment: showId('pay', PAYMENT_ID),
-          operation: showId('op', OPERATION_ID),
-        }),
-      },
-    ],
-  })
+  expect(differencesIn(['amount_differs'], paymentRecords, ours(), other)).toEqual([
+    {
+      kind: 'amount_differs',
+      objectId: 'pi_1',
+      subject: { tenantId: TENANT_ID, paymentId: PAYMENT_ID },
+      ours: expect.objectContaining({ status: 'succeeded', amount: 1_000, currency: 'usd' }),
+      theirs: expect.objectContaining({
+        status: 'captured',
+        amount: 999,
+        currency: 'usd',
+        payment: showId('pay', PAYMENT_ID),
+        operation: showId('op', OPERATION_ID),
+      }),
+    },
+  ])
 })

@@ -1,7 +1,7 @@
 // Tests a comparison of a window in which the engine is working: the provider's list is already
 // outdated, which must not count as a difference.
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { insertRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
+import { insertRun } from '../../src/reconciliation/runs.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import { inService } from '../../src/db/connection/transaction.ts'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
-import { insertRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
+import { insertRun } from '../../src/reconciliation/runs.ts'
 import { storeRetention } from '../../src/db/retention/stored-retention.ts'
 import { deleteOld } from '../../src/recovery/prune.ts'
 import { readConfig } from '../../src/config.ts'

@@ -4,13 +4,13 @@ import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
 import type { Sql } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { beginRunUnlessCompleted } from '../../src/reconciliation/carry-out-run.ts'
 import {
-  beginRunUnlessCompleted,
   findRun,
   listRuns,
   requestReconciliation,
   type RunRequest,
-} from '../../src/db/reconciliation/reconciliation-runs.ts'
+} from '../../src/reconciliation/runs.ts'
 import {
   requestDailyReconciliation,
   workOnReconciliation,

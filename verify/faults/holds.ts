@@ -8,7 +8,7 @@ import { requeueProviderEventUnlessApplied } from '../../src/recovery/dead-lette
 import { PROVIDER_EVENTS_QUEUE, RECONCILIATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
 import { EXPIRY } from '../../src/domain/events/provider-event.ts'
-import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
+import { requestReconciliation } from '../../src/reconciliation/runs.ts'
 import {
   findPayment,
   forgetReminders,

@@ -10,7 +10,6 @@ import {
   insertProviderFeesIfNew,
   makeLedgerIds,
 } from '../../src/db/ledger/ledger.ts'
-import * as ledgerMovements from '../../src/db/ledger/ledger-movements.ts'
 import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/recovery/expiring-holds.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
@@ -100,8 +99,6 @@ const eventExamples: readonly Example[] = [
 ]
 
 const ledgerExamples: readonly Example[] = [
-  example(ledgerMovements.findLedgerCaptures, [[REF]]),
-  example(ledgerMovements.findLedgerRefunds, [[REF], 'refund']),
   example(makeLedgerIds, [ID, [{ claim }]]),
   example(insertPostings, [ID, [{ claim, entry: captureEntry }], [ID]]),
   example(
@@ -109,7 +106,6 @@ const ledgerExamples: readonly Example[] = [
     [[PROVIDER_FEE]],
     [[{ kind: 'capture', payment_id: ID, refund_id: null, operation_id: ID }]],
   ),
-  example(ledgerMovements.findLedgerDisputes, [[REF]]),
   example(ledgerTransactions.findLedgerTransaction, [ID, ID]),
   example(ledgerTransactions.listLedgerTransactions, [
     ID,

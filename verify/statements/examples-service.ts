@@ -28,15 +28,22 @@ import { grantServiceRights } from '../../src/migrations/service-role.ts'
 import * as deadLetters from '../../src/recovery/dead-letters.ts'
 import * as jobs from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
-import * as comparedRecords from '../../src/db/reconciliation/compared-records.ts'
 import * as findings from '../../src/db/reconciliation/findings.ts'
-import * as missingRecords from '../../src/db/reconciliation/missing-records.ts'
-import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-runs.ts'
 import * as erased from '../../src/start/tenants/erase-customer.ts'
 import type { History } from '../../src/db/retention/stored-retention.ts'
 import * as storedRetention from '../../src/db/retention/stored-retention.ts'
 import { deleteOld, deleteOldProviderEvents } from '../../src/recovery/prune.ts'
 import { checkRetention } from '../../src/start/doctor/database.ts'
+import {
+  findFinding,
+  listFindings,
+  resolveFindingByIdIfOpen,
+} from '../../src/http/operators/reconciliations.ts'
+import * as carryOutRun from '../../src/reconciliation/carry-out-run.ts'
+import * as comparedObjects from '../../src/reconciliation/compared-objects.ts'
+import * as comparison from '../../src/reconciliation/comparison.ts'
+import * as ourRecords from '../../src/reconciliation/our-records.ts'
+import * as runs from '../../src/reconciliation/runs.ts'
 import type { Example } from './example.ts'
 import { example, finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
 
@@ -165,7 +172,8 @@ const operatorExamples: readonly Example[] = [
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
-const MATCHED = [{ objectId: 'pi_1', named: REF }]
+const MATCHED = [{ objectId: 'pi_1', ...REF }]
+const CORRELATION = { tenantId: ID, paymentId: ID, refundId: null, operationId: ID }
 const TENANT_CUSTOMER = { tenantId: ID, provider: PROVIDER, customer: 'cus_1' }
 const OLD = { before: NOW, limit: LIMIT }
 const RUN = [[{ run: {} }]]
@@ -226,35 +234,36 @@ const retentionExamples: readonly Example[] = [
 ]
 
 const reconciliationExamples: readonly Example[] = [
-  example(comparedRecords.findPaymentsOf, [PROVIDER, MATCHED]),
-  example(comparedRecords.findRefundsOf, [PROVIDER, MATCHED]),
-  example(comparedRecords.findDisputesOf, [PROVIDER, ['du_1']]),
-  example(comparedRecords.findTenantsAmong, [[ID]]),
   example(findings.openFindings, [[finding]]),
-  example(findings.findFinding, [ID]),
-  example(findings.listFindings, [{ status: 'open', runId: ID }, PAGE]),
-  example(findings.findOpenAmong, [[finding]]),
-  example(findings.findReported, [run, ['pi_1']]),
-  example(findings.resolveFindingByIdIfOpen, [ID, RESOLUTION]),
-  example(reconciliationRuns.recordCompared, [ID, ['pi_1']]),
-  example(reconciliationRuns.notComparedAmong, [ID, ['pi_1']]),
-  example(reconciliationRuns.deleteProgress, [ID]),
-  example(missingRecords.walkMissingPayments, [run], WALKED),
-  example(missingRecords.walkMissingRefunds, [run], WALKED),
-  example(missingRecords.tenantIds, [], [[{ id: ID }], []]),
-  example(missingRecords.walkOpenDisputes, [run], [[{ id: ID }], []]),
-  example(missingRecords.walkWaitingRefunds, [run], [[{ id: ID }], []]),
-  example(missingRecords.walkMissingLedgerMovements, [run], WALKED),
-  example(reconciliationRuns.requestReconciliation, [request], [[], ...RUN]),
-  example(reconciliationRuns.insertRun, [request], RUN),
-  example(reconciliationRuns.hasScheduledRun, [run]),
-  example(reconciliationRuns.findRun, [ID]),
-  example(reconciliationRuns.listRuns, [PAGE]),
-  example(reconciliationRuns.beginRunUnlessCompleted, [ID]),
-  example(reconciliationRuns.completeRunUnlessCompleted, [ID, {}]),
-  example(reconciliationRuns.failRunIfRunning, [ID, {}, 'timeout']),
-  example(reconciliationRuns.failAbandonedRuns, []),
-  example(reconciliationRuns.findRunToForget, []),
+  example(findFinding, [ID]),
+  example(listFindings, [{ status: 'open', runId: ID }, PAGE]),
+  example(resolveFindingByIdIfOpen, [ID, RESOLUTION]),
+  example(comparison.findOpenAmong, [[finding]]),
+  example(comparison.nameTenant, [[{ ...finding }], { correlation: CORRELATION }]),
+  example(comparedObjects.findReported, [run, ['pi_1']]),
+  example(comparedObjects.recordCompared, [ID, ['pi_1']]),
+  example(comparedObjects.notComparedAmong, [ID, ['pi_1']]),
+  example(comparedObjects.deleteProgress, [ID]),
+  example(ourRecords.findPaymentsOf, [PROVIDER, MATCHED]),
+  example(ourRecords.findRefundsOf, [PROVIDER, MATCHED]),
+  example(ourRecords.findDisputesOf, [PROVIDER, MATCHED]),
+  example(ourRecords.findLedgerMovements, [PROVIDER, 'capture', MATCHED]),
+  example(ourRecords.findLedgerMovements, [PROVIDER, 'refund', MATCHED]),
+  example(ourRecords.findLedgerMovements, [PROVIDER, 'dispute', MATCHED]),
+  example(ourRecords.walkMissingPayments, [run], WALKED),
+  example(ourRecords.walkMissingRefunds, [run], WALKED),
+  example(ourRecords.walkMissingMovements, [run], WALKED),
+  example(ourRecords.walkOpenDisputes, [run], [[{ id: ID }], []]),
+  example(ourRecords.walkWaitingRefunds, [run], [[{ id: ID }], []]),
+  example(runs.requestReconciliation, [request], [[], ...RUN]),
+  example(runs.insertRun, [request], RUN),
+  example(runs.hasScheduledRun, [run]),
+  example(runs.findRun, [ID]),
+  example(runs.listRuns, [PAGE]),
+  example(carryOutRun.beginRunUnlessCompleted, [ID]),
+  example(carryOutRun.completeRunUnlessCompleted, [ID, {}]),
+  example(carryOutRun.failRunIfRunning, [ID, {}, 'timeout']),
+  example(carryOutRun.tidyUp, [], [[], [{ id: ID }]]),
 ]
 
 export const serviceExamples: readonly Example[] = [

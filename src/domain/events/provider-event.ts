@@ -1,7 +1,6 @@
 // Events that a provider sends. An event is only a hint that something happened: when it is
 // applied, the service reads the actual state from the provider.
 import type { Payment } from '../payments/payment.ts'
-import type { Refund } from '../payments/refund.ts'
 
 /**
  * `pending`: not applied yet. `applied`: it started an operation, which has completed. `ignored`:
@@ -64,65 +63,6 @@ export function expiryOf(payment: Payment, endedAt: Date): ProviderEvent {
     ...reminderOf(payment, endedAt),
     id: `${EXPIRY}_${payment.id}_${Math.round(endedAt.getTime() / 1_000)}`,
     type: EXPIRY,
-  }
-}
-
-const COMPARISON = 'comparison'
-
-/**
- * An internal event: reconciliation found that the provider's payment is further along than ours.
- */
-export function comparisonOf(payment: Payment, standing: string, now: Date): ProviderEvent {
-  return {
-    ...reminderOf(payment, now),
-    id: `${COMPARISON}_${payment.id}_${standing}`,
-    type: COMPARISON,
-  }
-}
-
-/** An internal event: reconciliation found a hold that names the payment, which does not use it. */
-export function comparisonOfSurplus(
-  payment: Payment,
-  { providerPaymentId }: { providerPaymentId: string },
-  now: Date,
-): ProviderEvent {
-  return comparisonOf({ ...payment, providerPaymentId }, providerPaymentId, now)
-}
-
-/** An internal event: reconciliation found that the provider's refund is further along than ours. */
-export function comparisonOfRefund(
-  { tenantId, id, paymentId, providerRefundId }: Refund,
-  theirs: { provider: string; providerPaymentId: string | null; status: string },
-  now: Date,
-): ProviderEvent {
-  return {
-    provider: theirs.provider,
-    id: `${COMPARISON}_${id}_${theirs.status}`,
-    type: COMPARISON,
-    about: 'payment',
-    objectId: providerRefundId ?? '',
-    providerPaymentId: theirs.providerPaymentId,
-    subject: { tenantId, paymentId },
-    occurredAt: now,
-  }
-}
-
-/** An internal event: reconciliation found that the provider's dispute is further along than ours. */
-export function comparisonOfDispute(
-  provider: string,
-  theirs: { providerDisputeId: string; providerPaymentId: string | null; state: string },
-  now: Date,
-): ProviderEvent {
-  const { providerDisputeId: objectId, providerPaymentId, state } = theirs
-  return {
-    provider,
-    id: `${COMPARISON}_${objectId}_${state}`,
-    type: COMPARISON,
-    about: 'dispute',
-    objectId,
-    providerPaymentId,
-    subject: null,
-    occurredAt: now,
   }
 }
 

@@ -1,20 +1,20 @@
 // The endpoints below /admin/reconciliations and /admin/findings: comparisons with the provider.
 import { z } from 'zod'
+import type { Sql, Transaction } from '../../db/connection/client.ts'
 import {
-  findFinding,
-  listFindings,
-  resolveFindingByIdIfOpen,
-  type Finding,
-} from '../../db/reconciliation/findings.ts'
-import {
-  findRun,
-  listRuns,
-  requestReconciliation,
-} from '../../db/reconciliation/reconciliation-runs.ts'
+  listOf as readList,
+  matching,
+  type Page,
+  type PageRequest,
+} from '../../db/connection/pages.ts'
+import { objectsOf } from '../../db/connection/rows.ts'
+import { asService } from '../../db/connection/transaction.ts'
+import type { Finding } from '../../db/reconciliation/findings.ts'
 import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { providerNames } from '../../provider/adapters.ts'
+import { findRun, listRuns, requestReconciliation } from '../../reconciliation/runs.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { anyMembers, idField, listOf, shownText, timeField } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
@@ -92,6 +92,39 @@ const finding = {
   present: (found: Finding) =>
     render(findingSchema, { ...found, about: found.objectId, reconciliation: found.runId }),
 } as const
+
+/** Finds a finding of any tenant. */
+export async function findFinding(
+  sql: Sql | Transaction,
+  id: string,
+): Promise<Finding | undefined> {
+  const found = await asService(sql)`select * from reconciliation_findings where id = ${id}`
+  return objectsOf<Finding>(found)[0]
+}
+
+/** Lists findings, newest first. Undefined when none has the cursor's id. An absent filter matches all. */
+export function listFindings(
+  sql: Sql,
+  { status, runId }: { readonly status?: string | undefined; readonly runId?: string | undefined },
+  request: PageRequest,
+): Promise<Page<Finding> | undefined> {
+  const filters = matching(sql, { status, run_id: runId })
+  return readList(sql, undefined, { table: 'reconciliation_findings', filters }, request)
+}
+
+/** Closes a finding if it is open. */
+export async function resolveFindingByIdIfOpen(
+  tx: Transaction,
+  id: string,
+  { by, note }: { by: string; note: string },
+): Promise<boolean> {
+  const { count } = await tx`
+    update reconciliation_findings
+    set status = 'resolved', resolved_at = now(), resolved_by = ${by}, note = ${note}
+    where id = ${id} and status = 'open'
+  `
+  return count === 1
+}
 
 const resolveFindingBody = z.strictObject({
   note: textField({ min: 1, max: 500 }).describe(

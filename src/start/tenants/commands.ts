@@ -12,7 +12,6 @@ import {
 } from '../../db/tenants/api-keys.ts'
 import type { Store, Transaction } from '../../db/connection/client.ts'
 import type { Page, PageRequest } from '../../db/connection/pages.ts'
-import { BY_COMMAND } from '../../db/reconciliation/reconciliation-runs.ts'
 import {
   changeTenant,
   findTenant,
@@ -39,6 +38,9 @@ import {
 } from './arguments.ts'
 import { showKeys, showNewKey, showTenants } from './show.ts'
 
+/** In the audit trail. */
+const ACTOR = 'command line'
+
 const SECONDS_PER_HOUR = 3600
 export const GRACE_HOURS = ROTATION_GRACE_SECONDS / SECONDS_PER_HOUR
 export const GRACE_HOURS_MAX = ROTATION_GRACE_SECONDS_MAX / SECONDS_PER_HOUR
@@ -63,7 +65,7 @@ export async function change(
 ): Promise<string> {
   return await inService(sql, async (tx) => {
     const { subject, details, printed } = await work(tx)
-    await appendAdminAction(tx, { actor: BY_COMMAND, action, subject, details: { ...details } })
+    await appendAdminAction(tx, { actor: ACTOR, action, subject, details: { ...details } })
     return printed
   })
 }

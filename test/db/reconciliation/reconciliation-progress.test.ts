@@ -4,7 +4,7 @@ import {
   deleteProgress,
   notComparedAmong,
   recordCompared,
-} from '../../../src/db/reconciliation/reconciliation-runs.ts'
+} from '../../../src/reconciliation/compared-objects.ts'
 import { openBooks, type Books } from '../../reconciliation/books.ts'
 
 let books: Books

@@ -10,7 +10,7 @@ import { announceIfExpiring, lookIfExpired } from '../../../src/recovery/expirin
 import { requeueProviderEventUnlessApplied } from '../../../src/recovery/dead-letters.ts'
 import { deleteOldProviderEvents } from '../../../src/recovery/prune.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/jobs.ts'
-import { requestReconciliation } from '../../../src/db/reconciliation/reconciliation-runs.ts'
+import { requestReconciliation } from '../../../src/reconciliation/runs.ts'
 import { eraseCustomer } from '../../../src/start/tenants/erase-customer.ts'
 import { setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { postponeIfDue, recordAttemptIfDue } from '../../../src/webhooks/deliver-webhook.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { findProviderEvent, storeProviderEvent } from '../../../src/db/events/provider-events.ts'
-import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
+import { insertRun } from '../../../src/reconciliation/runs.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type {
   ProviderEvent,

@@ -1,7 +1,7 @@
 // Tests what becomes of a hold that the provider completed after its payment went on without it. The
 // service releases that hold once, and never the hold that the payment uses.
 import { describe, expect, test } from '@jest/globals'
-import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
+import { insertRun } from '../../../src/reconciliation/runs.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { keyOfRelease, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
