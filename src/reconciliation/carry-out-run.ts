@@ -3,30 +3,23 @@
 // can be restarted at any time.
 import type { Sql } from '../db/connection/client.ts'
 import { objectsOf } from '../db/connection/rows.ts'
+import { requeueStaleEvents } from '../db/events/provider-events.ts'
+import { REMINDER } from '../domain/events/provider-event.ts'
 import type { Engine } from '../engine/engine.ts'
 import { disputeRecords } from './compare-disputes.ts'
-import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
+import { compareUnmatchedEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { paymentRecords } from './compare-payments.ts'
 import { compareListed, compareUnseen, compareWaiting } from './compare-records.ts'
 import { refundRecords } from './compare-refunds.ts'
 import { deleteProgress } from './compared-objects.ts'
-import {
-  noCounts,
-  RunCompleted,
-  type Comparison,
-  type ComparisonWatcher,
-  type Counts,
-} from './comparison.ts'
+import { noCounts, RunCompleted, type Comparison, type Counts } from './comparison.ts'
 import { columns, LIFETIME_SECONDS, type Run } from './runs.ts'
 
-export type RunParts = Pick<Engine, 'store' | 'providers' | 'clock' | 'log'>
+/** The signal stops the run before the next record; it can be restarted. */
+type RunOptions = Pick<Comparison, 'watcher' | 'signal'>
 
-export interface RunOptions {
-  readonly watcher?: ComparisonWatcher
-  /** Stops the run before the next record; it can be restarted. */
-  readonly signal?: AbortSignal
-}
+export type RunParts = Pick<Engine, 'store' | 'providers' | 'clock' | 'log'>
 
 /**
  * Carries out a run and returns its counts; undefined when the run was already completed, or when
@@ -38,7 +31,7 @@ export interface RunOptions {
 export async function carryOutRun(
   { store: { sql }, providers, clock, log }: RunParts,
   runId: string,
-  { watcher, signal = new AbortController().signal }: RunOptions = {},
+  { watcher, signal = new AbortController().signal }: Partial<RunOptions> = {},
 ): Promise<Counts | undefined> {
   await tidyUp(sql)
   const run = await beginRunUnlessCompleted(sql, runId)
@@ -58,7 +51,8 @@ export async function carryOutRun(
 }
 
 async function compare(comparison: Comparison): Promise<void> {
-  await requeueEvents(comparison)
+  const { sql, run, counts, watcher } = comparison
+  counts.requeued += await requeueStaleEvents(sql, run.provider, REMINDER)
   await compareListed(comparison, paymentRecords)
   await compareListed(comparison, refundRecords)
   await compareUnseen(comparison, paymentRecords)
@@ -71,7 +65,7 @@ async function compare(comparison: Comparison): Promise<void> {
   // movements.
   await compareMovements(comparison)
   await compareUnseenLedgerMovements(comparison)
-  comparison.watcher?.progressed('ours', 1, comparison.counts)
+  watcher?.progressed('ours', 1, counts)
 }
 
 /**

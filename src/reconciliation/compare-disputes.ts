@@ -6,7 +6,7 @@ import { showDisputeId, disputeHasMovedOn, type Dispute } from '../domain/paymen
 import { showPaymentId } from '../domain/payments/payment.ts'
 import type { ProviderDispute } from '../provider/payment-provider.ts'
 import type { OurRecord, RecordKind } from './judge-record.ts'
-import { findDisputesOf, findPaymentsOf, walkOpenDisputes, type ComparedId } from './our-records.ts'
+import { comparedIdsOf, findRecords, type ComparedId } from './our-records.ts'
 
 /** The disputed payment, and the dispute if we have it. */
 interface OurDispute extends OurRecord {
@@ -16,7 +16,7 @@ interface OurDispute extends OurRecord {
 }
 
 export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
-  about: 'dispute',
+  table: 'disputes',
   list: (provider, ...args) => provider.listDisputes(...args),
   read: (provider, objectId) => provider.readDispute(objectId),
   objectIdOf: ({ providerDisputeId }) => providerDisputeId,
@@ -40,7 +40,7 @@ export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
     provider_payment_id: providerPaymentId,
   }),
   find: findOurs,
-  walkWaiting: walkOpenDisputes,
+  isWaiting: (sql) => sql`entry.status not in ('warning_closed', 'won', 'lost', 'prevented')`,
   compare({ dispute }, { standing }) {
     if (standing === undefined) return ['status_differs']
     return dispute === null || disputeHasMovedOn(dispute, standing) ? 'moved_on' : []
@@ -58,17 +58,15 @@ async function findOurs(
   wanted: readonly ComparedId[],
   page: readonly ProviderDispute[],
 ): Promise<OurDispute[]> {
-  const disputes = await findDisputesOf(sql, provider, wanted)
-  const disputed = page.flatMap(({ providerPaymentId: objectId }) =>
-    objectId === null ? [] : [{ objectId }],
-  )
-  const payments = await findPaymentsOf(sql, provider, disputed)
+  const disputes = await findRecords(sql, 'disputes', provider, wanted)
+  const disputed = page.flatMap(({ providerPaymentId }) => comparedIdsOf(providerPaymentId))
+  const payments = await findRecords(sql, 'payments', provider, disputed)
   return page.flatMap(({ providerDisputeId, providerPaymentId }) => {
     const dispute = disputes.find((one) => one.providerDisputeId === providerDisputeId) ?? null
     const payment = payments.find((one) => one.providerPaymentId === providerPaymentId)
-    const tenantId = payment?.tenantId ?? dispute?.tenantId
-    const paymentId = payment?.id ?? dispute?.paymentId
-    if (tenantId === undefined || paymentId === undefined) return []
+    const disputedIn = payment ? { tenantId: payment.tenantId, paymentId: payment.id } : dispute
+    if (disputedIn === null) return []
+    const { tenantId, paymentId } = disputedIn
     const { id, status } = dispute ?? { id: providerDisputeId, status: '' }
     return [{ tenantId, id, status, paymentId, providerDisputeId, dispute }]
   })

@@ -16,7 +16,6 @@ import {
   report,
   requestCheck,
   throwIfEnded,
-  untilStopped,
   withRetries,
   type Comparison,
 } from './comparison.ts'
@@ -29,9 +28,9 @@ import {
 } from './judge-movement.ts'
 import { differencesIn, type Difference } from './judge-record.ts'
 import {
-  comparedIdOf,
+  comparedIdsOf,
   findLedgerMovements,
-  findPaymentsOf,
+  findRecords,
   walkMissingMovements,
   type LedgerMovement,
   type MissingMovement,
@@ -62,27 +61,26 @@ async function compareOtherMovements(
   const { sql, run, counts } = comparison
   const unknown = page.filter(({ kind }) => kind === 'unknown')
   counts.account_movements += page.length - unknown.length
-  const named = unknown.flatMap(({ providerPaymentId: objectId }) =>
-    objectId === null ? [] : [{ objectId }],
-  )
-  const payments = await findPaymentsOf(sql, run.provider, named)
+  const named = unknown.flatMap(({ providerPaymentId }) => comparedIdsOf(providerPaymentId))
+  const payments = await findRecords(sql, 'payments', run.provider, named)
   const differences: Difference[] = []
   for (const theirs of unknown) {
     const ours = payments.find((one) => one.providerPaymentId === theirs.providerPaymentId)
-    const difference = differencesIn(['unknown_movement'], unknownMovementEvidence, ours, theirs)
-    differences.push(...(await nameTenant(sql, difference, theirs)))
+    const unnamed = differencesIn(['unknown_movement'], unknownMovementEvidence, ours, theirs)
+    differences.push(...(ours ? unnamed : await nameTenant(comparison, unnamed, theirs)))
   }
   await report(comparison, differences)
 }
 
 async function compareWithLedger(comparison: Comparison, page: Page): Promise<void> {
-  const { sql, run, counts } = comparison
+  const { sql, run, counts, signal } = comparison
   const ourOf = await findOurs(comparison, page)
   const judged = page.map((movement) => {
     const ours = ourOf(movement)
     return { movement, ours, verdict: judgeMovement(ours, movement) }
   })
-  for (const { movement, ours, verdict } of untilStopped(comparison, judged)) {
+  for (const { movement, ours, verdict } of judged) {
+    signal.throwIfAborted()
     if (verdict === 'unknown' && ours) await requestCheck(comparison, ours)
     if (verdict === 'in_motion') counts.in_motion += 1
     if (verdict === 'moved_on') await followMovement(comparison, movement)
@@ -115,14 +113,14 @@ async function followMovement(
   else await compareObject(comparison, refundRecords, providerRefundId ?? '')
 }
 
-/** The name of the movement by what it moved, which both sides know. */
-const nameOf = (movement: ProviderMovement): string =>
-  seenMovement(movement.kind, subjectOfMovement(movement) ?? '')
+/** The name of the movement by what it moved, which both sides know; null if the provider names nothing. */
+function nameOf(movement: ProviderMovement): string | null {
+  const subject = subjectOfMovement(movement)
+  return subject && seenMovement(movement.kind, subject)
+}
 
 const namesToRecord = (movement: ProviderMovement): string[] =>
-  subjectOfMovement(movement) === null
-    ? [movement.movementId]
-    : [movement.movementId, nameOf(movement)]
+  [movement.movementId, nameOf(movement)].filter((name) => name !== null)
 
 const idsIn = (movement: ProviderMovement): string[] =>
   [movement.providerPaymentId, movement.providerRefundId, movement.providerDisputeId].filter(
@@ -137,10 +135,10 @@ function repeatedIn(page: Page, newNames: ReadonlySet<string>): ReadonlySet<Prov
   const movedNames = new Set<string>()
   const repeated = page.filter((movement) => {
     const name = nameOf(movement)
-    const isNew = newNames.has(movement.movementId) && subjectOfMovement(movement) !== null
+    if (name === null) return false
     const isFirst = newNames.has(name) && !movedNames.has(name)
     movedNames.add(name)
-    return isNew && !isFirst
+    return newNames.has(movement.movementId) && !isFirst
   })
   return new Set(repeated)
 }
@@ -156,19 +154,17 @@ async function findOurs(
 ): Promise<(movement: ProviderMovement) => LedgerMovement | undefined> {
   const found = new Map<string, LedgerMovement>()
   for (const [kind, movements] of Map.groupBy(page, (movement) => movement.kind)) {
-    const wanted = movements.flatMap((movement) => {
-      const objectId = subjectOfMovement(movement)
-      return objectId === null
-        ? []
-        : [comparedIdOf(objectId, movement.correlation, ourIdIn(movement))]
-    })
+    const wanted = movements.flatMap((movement) =>
+      comparedIdsOf(subjectOfMovement(movement), movement.correlation, ourIdIn(movement)),
+    )
     for (const ours of await findLedgerMovements(sql, run.provider, kind, wanted)) {
       found.set(seenMovement(kind, ours.id), ours)
       if (ours.objectId !== null) found.set(seenMovement(kind, ours.objectId), ours)
     }
   }
   return (movement) =>
-    found.get(nameOf(movement)) ?? found.get(seenMovement(movement.kind, ourIdIn(movement) ?? ''))
+    found.get(nameOf(movement) ?? '') ??
+    found.get(seenMovement(movement.kind, ourIdIn(movement) ?? ''))
 }
 
 /** The payment or refund of ours that the provider's record names. */
@@ -227,9 +223,10 @@ async function missingOfDisputes(
   comparison: Comparison,
   ours: readonly MissingMovement[],
 ): Promise<MissingMovement[]> {
-  const { provider } = comparison
+  const { provider, signal } = comparison
   const missing: MissingMovement[] = []
-  for (const movement of untilStopped(comparison, ours)) {
+  for (const movement of ours) {
+    signal.throwIfAborted()
     const theirs = await withRetries(comparison, () => provider.readDispute(movement.objectId))
     // Its standing cannot be read, which the comparison of disputes has reported.
     if (theirs !== undefined && theirs.standing === undefined) continue
@@ -239,6 +236,8 @@ async function missingOfDisputes(
   }
   return missing
 }
+
+const nameOfOurs = ({ kind, objectId }: MissingMovement): string => seenMovement(kind, objectId)
 
 /** The clocks of the provider and of our database may differ by this much. */
 const CLOCKS_APART_MS = 60 * 60 * 1_000
@@ -254,7 +253,6 @@ async function missingInLists(
 ): Promise<readonly MissingMovement[]> {
   if (ours.length === 0) return []
   const { sql, provider, run, signal } = comparison
-  const nameOfOurs = ({ kind, objectId }: MissingMovement) => seenMovement(kind, objectId)
   const oursByName = new Map(ours.map((movement) => [nameOfOurs(movement), movement]))
   // Not read from the recorded names: another worker that completes the same run deletes those.
   const movedNames = new Set<string>()
@@ -269,7 +267,7 @@ async function missingInLists(
     // One movement per name is recorded under its own id as well. So a later try of this run does
     // not take it for a repetition, but still recognizes another movement as one.
     const byName = new Map(page.filter(isOfPayment).map((movement) => [nameOf(movement), movement]))
-    const names = [...byName.keys()].filter((name) => oursByName.has(name))
+    const names = [...oursByName.keys()].filter((name) => byName.has(name))
     if (names.length === 0) continue
     for (const name of names) movedNames.add(name)
     const pairs = (await notComparedAmong(sql, run.id, names)).flatMap((name) => {

@@ -10,11 +10,9 @@ import {
 } from '../domain/payments/standing.ts'
 import type { ProviderPayment } from '../provider/payment-provider.ts'
 import { describeCorrelation, differingTerms, type RecordKind } from './judge-record.ts'
-import { findPaymentsOf, walkMissingPayments } from './our-records.ts'
 
 export const paymentRecords: RecordKind<Payment, ProviderPayment> = {
-  stage: 'payments',
-  about: 'payment',
+  table: 'payments',
   list: (provider, ...args) => provider.listPayments(...args),
   read: (provider, objectId) => provider.readPayment(objectId),
   objectIdOf: ({ providerPaymentId }) => providerPaymentId,
@@ -37,8 +35,6 @@ export const paymentRecords: RecordKind<Payment, ProviderPayment> = {
     created_at: theirs.createdAt.toISOString(),
     ...describeCorrelation(theirs.correlation),
   }),
-  find: findPaymentsOf,
-  walkMissing: walkMissingPayments,
   compare(ours, theirs) {
     const standing = compareStanding(ours, ours.status as ComparableStatus, theirs.standing)
     const terms = differingTerms(ours, theirs)

@@ -10,7 +10,6 @@ import {
   report,
   requestCheck,
   throwIfEnded,
-  untilStopped,
   withRetries,
   type Comparison,
 } from './comparison.ts'
@@ -23,13 +22,14 @@ import {
   type RecordKind,
   type TheirRecord,
 } from './judge-record.ts'
-import { comparedIdOf } from './our-records.ts'
+import { comparedIdsOf, findRecords, walkMissingRecords, walkWaiting } from './our-records.ts'
 
 /** Compares every record that the provider created in the window with ours. */
 export async function compareListed(comparison: Comparison, kind: RecordKind): Promise<void> {
   const { sql, provider, run } = comparison
   const pages = kind.list(provider, run, logRepeats(comparison))
-  await eachPage(comparison, kind.stage, pages, async (page) => {
+  const stage = kind.table === 'disputes' ? undefined : kind.table
+  await eachPage(comparison, stage, pages, async (page) => {
     await judgePage(comparison, kind, page)
     await recordCompared(
       sql,
@@ -41,10 +41,11 @@ export async function compareListed(comparison: Comparison, kind: RecordKind): P
 
 /** Compares records of ours from the window that no page contained with the provider's. */
 export async function compareUnseen(comparison: Comparison, kind: RecordKind): Promise<void> {
-  const { sql, run, counts } = comparison
-  for await (const page of kind.walkMissing?.(sql, run) ?? []) {
+  const { sql, run, counts, signal } = comparison
+  for await (const page of walkMissingRecords(sql, run, kind.table)) {
     await throwIfEnded(comparison)
-    for (const ours of untilStopped(comparison, page)) {
+    for (const ours of page) {
+      signal.throwIfAborted()
       const objectId = kind.objectIdIn(ours)
       if (objectId === null) {
         counts.in_motion += 1
@@ -52,7 +53,7 @@ export async function compareUnseen(comparison: Comparison, kind: RecordKind): P
       }
       const isThere = await compareObject(comparison, kind, objectId)
       if (!isThere) await actOnMissing(comparison, kind, ours, objectId)
-      if (kind.stage !== undefined) counts[kind.stage] += 1
+      if (kind.table !== 'disputes') counts[kind.table] += 1
     }
   }
 }
@@ -60,10 +61,11 @@ export async function compareUnseen(comparison: Comparison, kind: RecordKind): P
 /** Compares records of ours that wait for the provider, also from before the window. */
 export async function compareWaiting(comparison: Comparison, kind: RecordKind): Promise<void> {
   const { sql, run, counts, signal } = comparison
-  for await (const objectId of kind.walkWaiting?.(sql, run) ?? []) {
+  const isWaiting = kind.isWaiting?.(sql, run) ?? sql`false`
+  for await (const objectId of walkWaiting(sql, run, kind.table, isWaiting)) {
     signal.throwIfAborted()
     await compareObject(comparison, kind, objectId)
-    if (kind.stage !== undefined) counts[kind.stage] += 1
+    if (kind.table !== 'disputes') counts[kind.table] += 1
   }
 }
 
@@ -86,7 +88,9 @@ async function judgePage(
 ): Promise<void> {
   const ourOf = await findOurs(comparison, kind, page)
   const differences: Difference[] = []
-  for (const theirs of untilStopped(comparison, page)) {
+  for (const theirs of page) {
+    // Each may need a read at the provider.
+    comparison.signal.throwIfAborted()
     differences.push(...(await act(comparison, kind, ourOf(theirs), theirs)))
   }
   await report(comparison, differences)
@@ -98,10 +102,12 @@ async function findOurs(
   kind: RecordKind,
   page: readonly TheirRecord[],
 ): Promise<(theirs: TheirRecord) => OurRecord | undefined> {
-  const wanted = page.map((theirs) =>
-    comparedIdOf(kind.objectIdOf(theirs), theirs.correlation, kind.ourIdIn(theirs)),
+  const wanted = page.flatMap((theirs) =>
+    comparedIdsOf(kind.objectIdOf(theirs), theirs.correlation, kind.ourIdIn(theirs)),
   )
-  const found = await kind.find(sql, run.provider, wanted, page)
+  const found =
+    (await kind.find?.(sql, run.provider, wanted, page)) ??
+    (await findRecords(sql, kind.table, run.provider, wanted))
   const byObjectId = new Map(found.map((ours) => [kind.objectIdIn(ours), ours]))
   const byOurId = new Map(found.map((ours) => [ours.id, ours]))
   return (theirs) =>
@@ -114,12 +120,12 @@ async function act(
   kind: RecordKind,
   ours: OurRecord | undefined,
   theirs: TheirRecord,
-): Promise<Difference[]> {
+): Promise<readonly Difference[]> {
   const { sql, run, counts } = comparison
   const verdict = judgeRecord(kind, ours, theirs)
   if (ours === undefined) {
     // Our row is written before the provider is called, so a missing row will not appear later.
-    return await nameTenant(sql, differencesIn(['missing_here'], kind, ours, theirs), theirs)
+    return await nameTenant(comparison, differencesIn(['missing_here'], kind, ours, theirs), theirs)
   }
   if (verdict === 'in_motion') {
     counts.in_motion += 1
@@ -143,7 +149,7 @@ async function actOnSecondLook(
   kind: RecordKind,
   before: OurRecord,
   seen: TheirRecord,
-): Promise<Difference[]> {
+): Promise<readonly Difference[]> {
   const { provider, counts } = comparison
   const theirs = await withRetries(comparison, () => kind.read(provider, kind.objectIdOf(seen)))
   const ours = theirs && (await findOurs(comparison, kind, [theirs]))(theirs)
@@ -175,12 +181,12 @@ async function follow(
 ): Promise<boolean> {
   const objectId = kind.objectIdOf(theirs)
   const { tenantId, paymentId } = kind.subjectOf(ours)
-  const isOfDispute = kind.about === 'dispute'
+  const isOfDispute = kind.table === 'disputes'
   const event: ProviderEvent = {
     provider: run.provider,
     id: `comparison_${isOfDispute ? objectId : ours.id}_${state}`,
     type: 'comparison',
-    about: kind.about,
+    about: isOfDispute ? 'dispute' : 'payment',
     objectId,
     providerPaymentId: theirs.providerPaymentId,
     subject: isOfDispute ? null : { tenantId, paymentId },

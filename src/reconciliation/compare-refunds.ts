@@ -9,11 +9,9 @@ import {
 } from '../domain/payments/refund.ts'
 import type { ProviderRefund } from '../provider/payment-provider.ts'
 import { describeCorrelation, differingTerms, type RecordKind } from './judge-record.ts'
-import { findRefundsOf, walkMissingRefunds, walkWaitingRefunds } from './our-records.ts'
 
 export const refundRecords: RecordKind<Refund, ProviderRefund> = {
-  stage: 'refunds',
-  about: 'payment',
+  table: 'refunds',
   list: (provider, ...args) => provider.listRefunds(...args),
   read: (provider, objectId) => provider.readRefund(objectId),
   objectIdOf: ({ providerRefundId }) => providerRefundId,
@@ -40,9 +38,11 @@ export const refundRecords: RecordKind<Refund, ProviderRefund> = {
       ...describeCorrelation(correlation),
     }
   },
-  find: findRefundsOf,
-  walkMissing: walkMissingRefunds,
-  walkWaiting: walkWaitingRefunds,
+  // Those of the window are in the provider's list.
+  isWaiting: (sql, { from }) => sql`
+    entry.status in ('pending', 'requires_action') and entry.provider_refund_id is not null
+      and entry.created_at < ${from.toISOString()}
+  `,
   compare(ours, theirs) {
     const { standing } = theirs
     const terms = differingTerms(ours, theirs)

@@ -1,13 +1,14 @@
 // What the parts of a comparison share: the run with its counts, reads at the provider, and what is done
 // about differences.
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { objectsOf } from '../db/connection/rows.ts'
 import { asService } from '../db/connection/transaction.ts'
 import { requestCheckOfPayment } from '../db/operations/requested-checks.ts'
 import { openFindings, type Finding, type NewFinding } from '../db/reconciliation/findings.ts'
+import { findTenant } from '../db/tenants/tenants.ts'
 import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readPatiently } from '../provider/patience.ts'
 import type { Correlation, OnRepeat, PaymentProvider } from '../provider/payment-provider.ts'
 import { recordCompared, seenReport } from './compared-objects.ts'
 import type { Difference } from './judge-record.ts'
@@ -103,18 +104,6 @@ export async function throwIfEnded(
   if (status === 'completed') throw new RunCompleted(`run ${run.id} is completed`)
 }
 
-/**
- * The records of a page, until the run is told to stop. Each of them may need a read at the provider.
- *
- * @throws the signal's reason before the next record.
- */
-export function* untilStopped<Item>({ signal }: Comparison, page: Iterable<Item>): Iterable<Item> {
-  for (const item of page) {
-    signal.throwIfAborted()
-    yield item
-  }
-}
-
 /** Lets a page be read again after a temporary failure, unless the run was told to stop. */
 export function logRepeats({ log, run, signal }: Comparison): OnRepeat {
   return (failure) => {
@@ -123,24 +112,12 @@ export function logRepeats({ log, run, signal }: Comparison): OnRepeat {
   }
 }
 
-/** Before each further try of a read. */
-const READ_DELAYS_MS = [500, 1_000, 2_000]
-
 /** Reads one object of the provider, a few times if that fails, so that one failure ends no run. */
-export async function withRetries<Value>(
+export function withRetries<Value>(
   comparison: Comparison,
   read: () => Promise<Value>,
 ): Promise<Value> {
-  const onRepeat = logRepeats(comparison)
-  for (const delayMs of READ_DELAYS_MS) {
-    try {
-      return await read()
-    } catch (error) {
-      onRepeat(error)
-      await wait(delayMs)
-    }
-  }
-  return await read()
+  return readPatiently(read, () => true, logRepeats(comparison))
 }
 
 /** Opens the findings of a page, and passes those that wait for an operator to the watcher. */
@@ -184,16 +161,13 @@ export async function findOpenAmong(
 
 /** Adds to differences without a record of ours the tenant that the provider's names, if there is one. */
 export async function nameTenant(
-  sql: Sql,
-  differences: Difference[],
+  { sql }: Comparison,
+  differences: readonly Difference[],
   { correlation }: { readonly correlation: Correlation | null },
-): Promise<Difference[]> {
-  if (correlation === null || differences.some(({ subject }) => subject !== null))
-    return differences
-  const [tenant] = await asService(sql)<{ tenantId: string }[]>`
-    select id as "tenantId" from tenants where id = ${correlation.tenantId}
-  `
-  return differences.map((difference) => ({ ...difference, subject: tenant ?? null }))
+): Promise<readonly Difference[]> {
+  const tenant = correlation && (await findTenant(sql, correlation.tenantId))
+  if (!tenant) return differences
+  return differences.map((difference) => ({ ...difference, subject: { tenantId: tenant.id } }))
 }
 
 /** Checks of an operation are at least a minute apart, even if many records concern it. */

@@ -1,17 +1,12 @@
 // Describes a kind of records, and judges two of them: payments, refunds and disputes are compared in one
 // way. The judgment is pure: the caller decides when to read the two.
-import type { Sql } from '../db/connection/client.ts'
+import type { Fragment, Sql } from '../db/connection/client.ts'
 import type { NewFinding } from '../db/reconciliation/findings.ts'
 import type { FindingKind } from '../domain/operations/finding.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showId } from '../domain/resource-id.ts'
-import type {
-  Correlation,
-  OnRepeat,
-  PaymentProvider,
-  Window,
-} from '../provider/payment-provider.ts'
-import type { ComparedId } from './our-records.ts'
+import type { Correlation, PaymentProvider } from '../provider/payment-provider.ts'
+import type { ComparedId, Table } from './our-records.ts'
 import type { Run } from './runs.ts'
 
 /** A record of ours. The outcome of an operation on one that is `unknown` is looked up. */
@@ -39,36 +34,30 @@ export interface Evidence<Ours, Theirs> {
   describeTheirs(theirs: Theirs): Record<string, unknown>
 }
 
+type ListArguments = Parameters<PaymentProvider['listPayments']>
+
 /** A kind of records: how both sides are read, compared and shown. Its functions get only records of it. */
 export interface RecordKind<
   Ours extends OurRecord = OurRecord,
   Theirs extends TheirRecord = TheirRecord,
 > extends Evidence<Ours, Theirs> {
-  /** Under which its records are counted, and its progress is shown; disputes have none. */
-  readonly stage?: 'payments' | 'refunds'
-  /** What our events about them are about. */
-  readonly about: 'payment' | 'dispute'
-  list(
-    provider: PaymentProvider,
-    window: Window,
-    onRepeat: OnRepeat,
-  ): AsyncIterable<readonly Theirs[]>
+  /** Of our records. */
+  readonly table: Table
+  list(provider: PaymentProvider, ...args: ListArguments): AsyncIterable<readonly Theirs[]>
   read(provider: PaymentProvider, objectId: string): Promise<Theirs | undefined>
   /** The provider's id that our record names. */
   objectIdIn(ours: Ours): string | null
   /** The id of our record that the provider's names. */
   ourIdIn(theirs: Theirs): string | null
-  /** Finds our records that name one of these, or that one of these names. */
-  find(
+  /** Finds our records that name one of these, or that one of these names. By default those of the table. */
+  find?(
     sql: Sql,
     provider: string,
     wanted: readonly ComparedId[],
     page: readonly Theirs[],
   ): Promise<readonly Ours[]>
-  /** Our records of the window that no page contained. */
-  walkMissing?(sql: Sql, run: Run): AsyncIterable<readonly Ours[]>
-  /** The provider's ids of our records that wait for the provider, also from before the window. */
-  walkWaiting?(sql: Sql, run: Run): AsyncIterable<string>
+  /** Whether the row `entry` waits for the provider, also from before the window. */
+  isWaiting?(sql: Sql, run: Run): Fragment
   /** Compares two records that name each other, on neither of which an operation works. */
   compare(ours: Ours, theirs: Theirs): Verdict
   /** Judges a record of the provider that names ours, while ours names another one, or none. */

@@ -4,9 +4,9 @@
 import type { Fragment, Sql } from '../db/connection/client.ts'
 import { firstIdAt, NO_TENANT, objectOf, type ObjectOf, type RowOf } from '../db/connection/rows.ts'
 import { asService, asTenant } from '../db/connection/transaction.ts'
-import { disputeFromRow, type DisputeRow } from '../db/payments/disputes.ts'
-import { paymentFromRow, type PaymentRow } from '../db/payments/payments.ts'
-import { refundFromRow, type RefundRow } from '../db/payments/refunds.ts'
+import { disputeFromRow } from '../db/payments/disputes.ts'
+import { paymentFromRow } from '../db/payments/payments.ts'
+import { refundFromRow } from '../db/payments/refunds.ts'
 import type { ledgerPostings } from '../db/schema/ledger-postings.ts'
 import { movementKinds, type MovementKind } from '../domain/ledger/ledger.ts'
 import type { Dispute } from '../domain/payments/dispute.ts'
@@ -23,13 +23,28 @@ export interface ComparedId {
   readonly id?: string
 }
 
-export function comparedIdOf(
-  objectId: string,
-  correlation: Correlation | null,
-  id: string | null,
-): ComparedId {
-  if (correlation === null || id === null) return { objectId }
-  return { objectId, tenantId: correlation.tenantId, id }
+/** None for a record without an id. */
+export function comparedIdsOf(
+  objectId: string | null,
+  correlation: Correlation | null = null,
+  id: string | null = null,
+): ComparedId[] {
+  if (objectId === null) return []
+  if (correlation === null || id === null) return [{ objectId }]
+  return [{ objectId, tenantId: correlation.tenantId, id }]
+}
+
+interface Records {
+  readonly payments: Payment
+  readonly refunds: Refund
+  readonly disputes: Dispute
+}
+export type Table = keyof Records
+
+const recordFrom: { readonly [Name in Table]: (row: never) => Records[Name] } = {
+  payments: paymentFromRow,
+  refunds: refundFromRow,
+  disputes: disputeFromRow,
 }
 
 /** In which columns a table has the provider's id of the record, and the payment. */
@@ -38,33 +53,15 @@ const columnsOf = {
   refunds: { objectId: 'provider_refund_id', paymentId: 'payment_id' },
   disputes: { objectId: 'provider_dispute_id', paymentId: 'payment_id' },
 }
-type Table = keyof typeof columnsOf
 
-/** The payments that name one of these records, or that one of these records names. */
-export async function findPaymentsOf(
+/** The records of ours that name one of the provider's, or that one of the provider's names. */
+export async function findRecords<Name extends Table>(
   sql: Sql,
+  table: Name,
   provider: string,
   wanted: readonly ComparedId[],
-): Promise<Payment[]> {
-  return (await findCompared<PaymentRow>(sql, 'payments', provider, wanted)).map(paymentFromRow)
-}
-
-/** The refunds that name one of these records, or that one of these records names. */
-export async function findRefundsOf(
-  sql: Sql,
-  provider: string,
-  wanted: readonly ComparedId[],
-): Promise<Refund[]> {
-  return (await findCompared<RefundRow>(sql, 'refunds', provider, wanted)).map(refundFromRow)
-}
-
-/** The disputes that name one of these records. */
-export async function findDisputesOf(
-  sql: Sql,
-  provider: string,
-  wanted: readonly ComparedId[],
-): Promise<Dispute[]> {
-  return (await findCompared<DisputeRow>(sql, 'disputes', provider, wanted)).map(disputeFromRow)
+): Promise<Records[Name][]> {
+  return (await findCompared<never>(sql, table, provider, wanted)).map(recordFrom[table])
 }
 
 /** What is posted of a capture, a refund or a dispute. */
@@ -160,34 +157,27 @@ async function findCompared<Row extends object>(
 }
 
 /**
- * Payments of the window whose record at the provider was not compared. One that an operation works
- * on may have none yet.
+ * Payments or refunds of the window whose record at the provider was not compared. One that an operation
+ * works on may have none yet: then its name is our id.
  */
-export function walkMissingPayments(sql: Sql, run: MissingFrom): AsyncGenerator<Payment[]> {
+export function walkMissingRecords<Name extends Table>(
+  sql: Sql,
+  run: RunWindow,
+  table: Name,
+): AsyncGenerator<Records[Name][]> {
+  const objectId = sql`entry.${sql(columnsOf[table].objectId)}`
+  const parts = { columns: sql`, payments.provider`, joins: ofPayment(sql) }
   return walkMissing(sql, run, {
-    table: 'payments',
-    object: objectOrOurs(sql, 'provider_payment_id'),
-    fromRow: (row: PaymentRow) => paymentFromRow(row),
+    table,
+    ...(table === 'payments' ? {} : parts),
+    object: sql`
+      coalesce(
+        ${objectId}, case when entry.status in ('processing', 'unknown') then entry.id::text end
+      )
+    `,
+    fromRow: recordFrom[table],
   })
 }
-
-/** Refunds of the window whose record at the provider was not compared, as for payments. */
-export function walkMissingRefunds(sql: Sql, run: MissingFrom): AsyncGenerator<Refund[]> {
-  return walkMissing(sql, run, {
-    table: 'refunds',
-    columns: sql`, payments.provider`,
-    joins: ofPayment(sql),
-    object: objectOrOurs(sql, 'provider_refund_id'),
-    fromRow: (row: RefundRow) => refundFromRow(row),
-  })
-}
-
-/** The provider's id, or ours while an operation works on the record and does not know it yet. */
-const objectOrOurs = (sql: Sql, objectId: string): Fragment => sql`
-  coalesce(
-    entry.${sql(objectId)}, case when entry.status in ('processing', 'unknown') then entry.id::text end
-  )
-`
 
 /** The offsets of these joins make the planner look up each row, even when it estimates few. */
 const ofPayment = (sql: Sql): Fragment => sql`
@@ -210,10 +200,7 @@ type MissingMovementRow = RowOf<typeof ledgerPostings> & {
 }
 
 /** Captures, refunds and movements of disputes that were posted in the window and whose movement was not compared. */
-export function walkMissingMovements(
-  sql: Sql,
-  run: MissingFrom,
-): AsyncGenerator<MissingMovement[]> {
+export function walkMissingMovements(sql: Sql, run: RunWindow): AsyncGenerator<MissingMovement[]> {
   return walkMissing(sql, run, {
     table: 'ledger_postings',
     columns: sql`,
@@ -246,10 +233,10 @@ export function walkMissingMovements(
 }
 
 /** The run whose window is searched for records that the provider lacks. */
-type MissingFrom = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
+type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
 
 interface Missing<Row, Item> {
-  readonly table: 'payments' | 'refunds' | 'ledger_postings'
+  readonly table: Table | 'ledger_postings'
   /** Additional columns, and their joins. One of the columns is `provider`. */
   readonly columns?: Fragment
   readonly joins?: Fragment
@@ -273,7 +260,7 @@ const PAGE_ROWS = 500
 
 async function* walkMissing<Row, Item>(
   sql: Sql,
-  { id, provider, from, to }: MissingFrom,
+  { id, provider, from, to }: RunWindow,
   { table, columns = sql``, joins = sql``, object, condition = sql``, fromRow }: Missing<Row, Item>,
 ): AsyncGenerator<Item[]> {
   const end = firstIdAt(to.getTime() + CLOCK_SKEW_MS)
@@ -305,47 +292,28 @@ async function* walkMissing<Row, Item>(
   }
 }
 
-/** The provider's ids of refunds from before the window that wait for the provider. */
-export function walkWaitingRefunds(
+/** The provider's ids of the records that meet the condition on `entry`, and that wait for the provider. */
+export async function* walkWaiting(
   sql: Sql,
-  run: Pick<Run, 'provider' | 'from'>,
+  { provider }: Pick<RunWindow, 'provider'>,
+  table: Table,
+  isWaiting: Fragment,
 ): AsyncGenerator<string> {
-  return walkOpen(
-    sql,
-    run,
-    'refunds',
-    sql`
-    entry.status in ('pending', 'requires_action') and entry.provider_refund_id is not null
-      and entry.created_at < ${run.from.toISOString()}
-  `,
-  )
-}
-
-/** The provider's ids of disputes that are not closed. */
-export function walkOpenDisputes(sql: Sql, run: Pick<Run, 'provider'>): AsyncGenerator<string> {
-  const isOpen = sql`entry.status not in ('warning_closed', 'won', 'lost', 'prevented')`
-  return walkOpen(sql, run, 'disputes', isOpen)
-}
-
-async function* walkOpen(
-  sql: Sql,
-  { provider }: Pick<Run, 'provider'>,
-  table: 'refunds' | 'disputes',
-  isOpen: Fragment,
-): AsyncGenerator<string> {
+  const { objectId, paymentId } = columnsOf[table]
   for await (const tenantId of tenantIds(sql)) {
     let after: string | undefined = NO_TENANT
     while (after !== undefined) {
       const rows: { id: string; object_id: string }[] = await asTenant(sql, tenantId)`
-        select entry.id, entry.${sql(columnsOf[table].objectId)} as object_id
+        select entry.id, entry.${sql(objectId)} as object_id
         from ${sql(table)} as entry
-        join payments on payments.tenant_id = entry.tenant_id and payments.id = entry.payment_id
-        where entry.tenant_id = ${tenantId} and ${isOpen} and entry.id > ${after}
+        join payments
+          on payments.tenant_id = entry.tenant_id and payments.id = entry.${sql(paymentId)}
+        where entry.tenant_id = ${tenantId} and ${isWaiting} and entry.id > ${after}
           and payments.provider = ${provider}
         order by entry.id
         limit ${PAGE_ROWS}
       `
-      for (const { object_id: objectId } of rows) yield objectId
+      for (const row of rows) yield row.object_id
       after = rows.at(-1)?.id
     }
   }

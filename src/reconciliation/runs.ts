@@ -77,7 +77,7 @@ export async function insertRun(sql: Sql | Transaction, request: RunRequest): Pr
 /** Whether the schedule has already requested a run of this window. */
 export async function hasScheduledRun(
   sql: Sql,
-  { provider, from, to }: Pick<RunRequest, 'provider' | 'from' | 'to'>,
+  { provider, from, to }: Omit<RunRequest, 'requestedBy'>,
 ): Promise<boolean> {
   const { count } = await sql`
     select from reconciliation_runs

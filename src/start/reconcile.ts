@@ -35,26 +35,17 @@ const NOT_COMPARED = 2
 /** More would not help on a terminal. All findings are in the database. */
 const FINDINGS_SHOWN = 200
 
-type Compared = ReturnType<typeof windowOf>
-
-const date = z.iso.date()
-const time = z.iso.datetime({ offset: true })
+const time = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
 const timeWithoutOffset = z.iso.datetime({ local: true })
 
-type Evidence = Finding['ours']
+type Window = ReturnType<typeof windowOf>
 
-interface Column {
-  readonly title: string
-  readonly width: number
-  readonly cell: (finding: Finding) => string
-}
-
-/** At most 120 characters in total, including two spaces between columns. */
-const columns: readonly Column[] = [
-  { title: 'DIFFERENCE', width: 16, cell: ({ kind }) => kind },
-  { title: 'OBJECT', width: 32, cell: ({ objectId }) => objectId },
-  { title: 'HERE', width: 32, cell: ({ ours }) => summarize(ours) },
-  { title: 'THERE', width: 32, cell: ({ theirs }) => summarize(theirs) },
+/** The columns of the findings, with their widths: at most 120 characters, with two spaces between them. */
+const columns: readonly [title: string, width: number, cell: (finding: Finding) => string][] = [
+  ['DIFFERENCE', 16, ({ kind }) => kind],
+  ['OBJECT', 32, ({ objectId }) => objectId],
+  ['HERE', 32, ({ ours }) => summarize(ours)],
+  ['THERE', 32, ({ theirs }) => summarize(theirs)],
 ]
 
 class UsageError extends Error {
@@ -86,7 +77,7 @@ async function reconcile(args: readonly string[]): Promise<number> {
 }
 
 /** Compares with one provider after the other, also if one fails. Returns the exit code. */
-async function compareAll(engine: Engine, window: Compared): Promise<number> {
+async function compareAll(engine: Engine, window: Window): Promise<number> {
   const names = engine.providers.all.map(({ name }) => name)
   const interrupted = untilInterrupted()
   let exitCode = 0
@@ -106,24 +97,25 @@ async function compareAll(engine: Engine, window: Compared): Promise<number> {
 async function compareWindow(
   engine: Engine,
   provider: string,
-  window: Compared,
+  window: Window,
   signal: AbortSignal,
 ): Promise<number> {
-  const request = { provider, requestedBy: BY_COMMAND, ...window }
-  const run = await insertRun(engine.store.sql, request)
+  const run = await insertRun(engine.store.sql, { provider, requestedBy: BY_COMMAND, ...window })
   const shown: Finding[] = []
-  const progress = process.stderr.isTTY ? barOn(process.stderr) : linesOn(process.stderr)
   const found = (findings: readonly Finding[]) => {
     shown.push(...findings.slice(0, FINDINGS_SHOWN - shown.length))
   }
-  const watcher = { progressed: progress.progressed, found }
-  const counts = await carryOutRun(engine, run.id, { watcher, signal }).finally(progress.stop)
+  const { progressed, stop } = process.stderr.isTTY
+    ? barOn(process.stderr)
+    : linesOn(process.stderr)
+  const options = { watcher: { progressed, found }, signal }
+  const counts = await carryOutRun(engine, run.id, options).finally(stop)
   if (counts === undefined) throw new Error('another process has carried out this run')
   process.stdout.write(summaryOf(window, counts, shown))
   return counts.open > 0 ? FOUND_SOMETHING : 0
 }
 
-function summaryOf({ from, to }: Compared, counts: Counts, shown: readonly Finding[]): string {
+function summaryOf({ from, to }: Window, counts: Counts, shown: readonly Finding[]): string {
   const { payments, refunds, movements, open, found } = counts
   const compared = `${payments} payments, ${refunds} refunds and ${movements} movements`
   const lines = [
@@ -175,29 +167,22 @@ function linesOn(stream: NodeJS.WritableStream): Progress {
   }
 }
 
+/** @throws UsageError, or an error of `parseArgs`. */
 function readArguments(args: readonly string[]) {
   const options = {
     from: { type: 'string' },
     to: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   } as const
-  const { from, to, help = false } = parse()
+  const { from, to, help = false } = parseArgs({ args: [...args], options }).values
   const window = windowOf(readTime('--from', from), readTime('--to', to), new Date())
   if (window.from >= window.to) throw new UsageError('--from must be before --to')
   return { help, ...window }
-
-  function parse() {
-    try {
-      return parseArgs({ args: [...args], options }).values
-    } catch (error) {
-      throw new UsageError(reasonOf(error))
-    }
-  }
 }
 
 function readTime(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
-  if (date.safeParse(text).success || time.safeParse(text).success) return new Date(text)
+  if (time.safeParse(text).success) return new Date(text)
   if (timeWithoutOffset.safeParse(text).success) return new Date(`${text}Z`)
   throw new UsageError(`${name} must be a date or an ISO 8601 time, such as 2026-11-20`)
 }
@@ -214,14 +199,15 @@ function reasonOf(error: unknown): string {
   if (error instanceof UsageError) return `${error.message}\n\n${HELP}`
   if (error instanceof ConfigError) return error.message
   const code = 'code' in error ? String(error.code) : error.name
-  return `could not compare: ${error.message === '' ? code : error.message}`
+  const text = `could not compare: ${error.message === '' ? code : error.message}`
+  return code.startsWith('ERR_PARSE_ARGS') ? `${text}\n\n${HELP}` : text
 }
 
 /** A line of titles, then one line per finding. Amounts are in minor units. */
 function showFindings(findings: readonly Finding[]): string {
-  const titles = columns.map(({ title, width }) => fit(title, width))
+  const titles = columns.map(([title, width]) => fit(title, width))
   const rows = findings.map((finding) =>
-    columns.map(({ cell, width }) => fit(cell(finding), width)),
+    columns.map(([, width, cell]) => fit(cell(finding), width)),
   )
   return [titles, ...rows].map((cells) => `${cells.join('  ').trimEnd()}\n`).join('')
 }
@@ -231,14 +217,10 @@ function fit(text: string, width: number): string {
 }
 
 /** Shows the posted or captured amount if there is one, not the requested amount. */
-function summarize(evidence: Evidence): string {
+function summarize(evidence: Finding['ours']): string {
   if (evidence === null) return '-'
-  const { status, kind, currency } = evidence
-  const captured = evidence['amount_captured'] === 0 ? undefined : evidence['amount_captured']
-  const amount = evidence['booked'] ?? captured ?? evidence['amount']
-  return [status ?? kind, amount, currency].filter((part) => isShown(part)).join(' ')
-}
-
-function isShown(part: unknown): boolean {
-  return typeof part === 'number' || (typeof part === 'string' && part !== '')
+  const { status, kind, currency, booked, amount, amount_captured: captured } = evidence
+  return [status ?? kind, booked ?? (captured === 0 ? amount : (captured ?? amount)), currency]
+    .filter((part) => typeof part === 'number' || (typeof part === 'string' && part !== ''))
+    .join(' ')
 }

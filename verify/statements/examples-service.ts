@@ -1,5 +1,6 @@
 // Examples of the statements of the service itself and of its operators: connections, the console, the
 // audit trail, figures, lists of all tenants, migrations, queues, retention and reconciliation.
+import type { Sql } from '../../src/db/connection/client.ts'
 import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
 import { hasEntry, readPage } from '../../src/db/connection/pages.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
@@ -40,10 +41,14 @@ import {
   resolveFindingByIdIfOpen,
 } from '../../src/http/operators/reconciliations.ts'
 import * as carryOutRun from '../../src/reconciliation/carry-out-run.ts'
+import { disputeRecords } from '../../src/reconciliation/compare-disputes.ts'
+import { refundRecords } from '../../src/reconciliation/compare-refunds.ts'
 import * as comparedObjects from '../../src/reconciliation/compared-objects.ts'
 import * as comparison from '../../src/reconciliation/comparison.ts'
+import type { RecordKind } from '../../src/reconciliation/judge-record.ts'
 import * as ourRecords from '../../src/reconciliation/our-records.ts'
 import * as runs from '../../src/reconciliation/runs.ts'
+import type { Run } from '../../src/reconciliation/runs.ts'
 import type { Example } from './example.ts'
 import { example, finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example.ts'
 
@@ -173,7 +178,6 @@ const operatorExamples: readonly Example[] = [
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
 const MATCHED = [{ objectId: 'pi_1', ...REF }]
-const CORRELATION = { tenantId: ID, paymentId: ID, refundId: null, operationId: ID }
 const TENANT_CUSTOMER = { tenantId: ID, provider: PROVIDER, customer: 'cus_1' }
 const OLD = { before: NOW, limit: LIMIT }
 const RUN = [[{ run: {} }]]
@@ -233,28 +237,32 @@ const retentionExamples: readonly Example[] = [
   example(erased.eraseCustomer, [TENANT_CUSTOMER, 'ietf'], [[{ id: ID }]]),
 ]
 
+function walkWaiting(sql: Sql, kind: Pick<RecordKind, 'table' | 'isWaiting'>) {
+  const isWaiting = kind.isWaiting?.(sql, run as Run) ?? sql``
+  return ourRecords.walkWaiting(sql, run, kind.table, isWaiting)
+}
+
 const reconciliationExamples: readonly Example[] = [
   example(findings.openFindings, [[finding]]),
   example(findFinding, [ID]),
   example(listFindings, [{ status: 'open', runId: ID }, PAGE]),
   example(resolveFindingByIdIfOpen, [ID, RESOLUTION]),
   example(comparison.findOpenAmong, [[finding]]),
-  example(comparison.nameTenant, [[{ ...finding }], { correlation: CORRELATION }]),
   example(comparedObjects.findReported, [run, ['pi_1']]),
   example(comparedObjects.recordCompared, [ID, ['pi_1']]),
   example(comparedObjects.notComparedAmong, [ID, ['pi_1']]),
   example(comparedObjects.deleteProgress, [ID]),
-  example(ourRecords.findPaymentsOf, [PROVIDER, MATCHED]),
-  example(ourRecords.findRefundsOf, [PROVIDER, MATCHED]),
-  example(ourRecords.findDisputesOf, [PROVIDER, MATCHED]),
+  example(ourRecords.findRecords, ['payments', PROVIDER, MATCHED]),
+  example(ourRecords.findRecords, ['refunds', PROVIDER, MATCHED]),
+  example(ourRecords.findRecords, ['disputes', PROVIDER, MATCHED]),
   example(ourRecords.findLedgerMovements, [PROVIDER, 'capture', MATCHED]),
   example(ourRecords.findLedgerMovements, [PROVIDER, 'refund', MATCHED]),
   example(ourRecords.findLedgerMovements, [PROVIDER, 'dispute', MATCHED]),
-  example(ourRecords.walkMissingPayments, [run], WALKED),
-  example(ourRecords.walkMissingRefunds, [run], WALKED),
+  example(ourRecords.walkMissingRecords, [run, 'payments'], WALKED),
+  example(ourRecords.walkMissingRecords, [run, 'refunds'], WALKED),
   example(ourRecords.walkMissingMovements, [run], WALKED),
-  example(ourRecords.walkOpenDisputes, [run], [[{ id: ID }], []]),
-  example(ourRecords.walkWaitingRefunds, [run], [[{ id: ID }], []]),
+  example(ourRecords.walkWaiting, (sql) => walkWaiting(sql, refundRecords), [[{ id: ID }], []]),
+  example(ourRecords.walkWaiting, (sql) => walkWaiting(sql, disputeRecords), [[{ id: ID }], []]),
   example(runs.requestReconciliation, [request], [[], ...RUN]),
   example(runs.insertRun, [request], RUN),
   example(runs.hasScheduledRun, [run]),

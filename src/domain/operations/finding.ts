@@ -33,7 +33,6 @@ export const explainingKinds: readonly FindingKind[] = findingKinds.filter(
 )
 
 export const findingStatuses = ['open', 'resolved'] as const
-export type FindingStatus = (typeof findingStatuses)[number]
 
 /** The statuses of a reconciliation run. */
 export const runStatuses = ['pending', 'running', 'completed', 'failed'] as const
