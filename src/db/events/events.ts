@@ -7,8 +7,7 @@ import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { asTenant } from '../connection/transaction.ts'
-import type { events } from '../schema/events.ts'
-import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
+import type { events, webhookEndpoints } from '../schema/events.ts'
 
 export type EventRow = RowOf<typeof events>
 

@@ -7,8 +7,7 @@ import type { Transaction } from '../connection/client.ts'
 import { rowsOf, type NewRow, type RowOf, nextId } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
-import type { events } from '../schema/events.ts'
-import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
+import type { events, webhookEndpoints } from '../schema/events.ts'
 
 export type ResourceKind = 'payment' | 'refund' | 'dispute'
 

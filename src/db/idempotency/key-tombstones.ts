@@ -3,9 +3,9 @@
 import { hash } from 'node:crypto'
 import type { Tombstone } from '../../domain/idempotency/idempotency-key.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { asBytea, objectOf, type RowOf } from '../connection/rows.ts'
+import { asBytea, objectOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
-import type { keyTombstones } from '../schema/key-tombstones.ts'
+import type { TombstoneRow } from '../schema/idempotency-keys.ts'
 
 /** What a retry with an expired key gets: a new operation, or an error. */
 export type ExpiredKeys = 'new' | 'gone'
@@ -25,9 +25,6 @@ export class KeyExpiredError extends Error {
 export class FirstSentRefusedError extends Error {
   override name = 'FirstSentRefusedError'
 }
-
-/** A tombstone as JSON, as in the column `earlier` of a key. */
-export type TombstoneRow = Omit<RowOf<typeof keyTombstones>, 'tenant_id' | 'key_hash' | 'buried_at'>
 
 export const tombstoneFromRow = (row: TombstoneRow): Tombstone => objectOf(row)
 

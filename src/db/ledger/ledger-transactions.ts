@@ -6,7 +6,7 @@ import type { Fragment, Sql } from '../connection/client.ts'
 import { listOf, matching, type List, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
-import type { ledgerPostings } from '../schema/ledger-postings.ts'
+import type { ledgerPostings } from '../schema/payments.ts'
 
 type TransactionRow = Pick<
   RowOf<typeof ledgerPostings>,

@@ -7,7 +7,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { forEachTenant, rowsOf, type RowOf, nextId } from '../connection/rows.ts'
 import { inTenants } from '../connection/transaction.ts'
 import type { OperationRow } from '../operations/operation-rows.ts'
-import type { ledgerPostings } from '../schema/ledger-postings.ts'
+import type { ledgerPostings } from '../schema/payments.ts'
 
 /**
  * Inserts ledger transactions of operations of a tenant, each with its postings.

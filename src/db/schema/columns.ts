@@ -1,12 +1,15 @@
-// Shared parts of the tables: column types, constraints that come from the domain, and the policy
-// of row-level security.
+// What tables share: column types, constraints that come from the domain, and the policy of row-level
+// security.
 import { sql } from 'drizzle-orm'
 import {
   bigint,
   customType,
   foreignKey,
   pgPolicy,
+  primaryKey,
+  text,
   timestamp,
+  uuid,
   type AnyPgColumn,
 } from 'drizzle-orm/pg-core'
 import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/row-security.ts'
@@ -15,14 +18,30 @@ export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 export const timestamptz = <Name extends string>(name: Name) =>
   timestamp(name, { withTimezone: true })
 export const minor = <Name extends string>(name: Name) => bigint(name, { mode: 'number' })
+export const textOf = <Name extends string, Value extends string>(
+  name: Name,
+  values: readonly Value[],
+) => text(name, { enum: values as readonly [Value, ...Value[]] })
 export const oneOf = (values: readonly string[]) =>
   sql.raw(values.map((value) => `'${value}'`).join(', '))
+
+export const tenantAndId = { tenantId: uuid('tenant_id').notNull(), id: uuid('id').notNull() }
+
+interface OfTenant {
+  readonly tenantId: AnyPgColumn
+  readonly id: AnyPgColumn
+}
+
+export const keyedByTenant = ({ tenantId, id }: OfTenant) => [
+  primaryKey({ columns: [tenantId, id] }),
+  seenByItsTenant(),
+]
 
 /** A foreign key to a row of the same tenant: no row can refer to the row of another one. */
 export const refersTo = (
   name: string,
   columns: [AnyPgColumn, AnyPgColumn],
-  { tenantId, id }: { readonly tenantId: AnyPgColumn; readonly id: AnyPgColumn },
+  { tenantId, id }: OfTenant,
 ) => foreignKey({ name, columns, foreignColumns: [tenantId, id] })
 
 /**

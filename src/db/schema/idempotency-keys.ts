@@ -1,20 +1,30 @@
-// The table `idempotency_keys`: the state of every operation. One row holds the client's
-// idempotency key, a fingerprint of the request, the progress of the operation, the lease of the
-// worker, and finally the response that every retry gets. And the table `key_replays`: how often a
-// key was used again, for the people who run the service.
+// The tables of operations: their keys, how often these were used again, what remains of them, and the
+// timelines.
 import { sql } from 'drizzle-orm'
-import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import { cancellationStatuses } from '../../domain/idempotency/idempotency-key.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
-import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
-import { bytea, timestamptz, refersTo, seenByItsTenant } from './columns.ts'
-import { payments, refunds, disputes } from './payments.ts'
+import type { RowOf } from '../connection/rows.ts'
+import {
+  bytea,
+  keyedByTenant,
+  refersTo,
+  seenByItsTenant,
+  tenantAndId,
+  textOf,
+  timestamptz,
+} from './columns.ts'
+import { disputes, payments, refunds } from './payments.ts'
+import { ofTenant } from './tenants.ts'
 
+/**
+ * The state of every operation. One row holds the client's idempotency key, a fingerprint of the request,
+ * the progress of the operation, the lease of the worker, and finally the response that every retry gets.
+ */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   (t) => ({
-    tenantId: t.uuid('tenant_id').notNull(),
-    id: t.uuid('id').notNull(),
+    ...tenantAndId,
     key: t.text('key').notNull(),
     /** Of the request as it was sent: a retry with the same bytes matches under every schema. */
     fingerprint: bytea('fingerprint').notNull(),
@@ -25,46 +35,29 @@ export const idempotencyKeys = pgTable(
     operation: t.text('operation').notNull(),
     /** The payment that the operation creates or changes; null for a local operation. */
     paymentId: t.uuid('payment_id'),
-    /** The refund that a `refund.create` creates. */
     refundId: t.uuid('refund_id'),
-    /** The dispute that a `dispute.follow` follows. */
     disputeId: t.uuid('dispute_id'),
     /** Parameters of the request that no resource stores: for example the amount of a capture. */
     parameters: t.jsonb('parameters').$type<Record<string, unknown>>().notNull().default({}),
-    status: t.text('status', { enum: operationStatuses }).notNull().default('pending'),
+    status: textOf('status', operationStatuses).notNull().default('pending'),
     recoveryPoint: t.text('recovery_point').notNull().default('started'),
     leaseEpoch: t.integer('lease_epoch').notNull().default(0),
     leaseExpiresAt: timestamptz('lease_expires_at'),
     attempts: t.integer('attempts').notNull().default(0),
-    /**
-     * Whether the provider call of the current phase may have been executed without a recorded
-     * answer.
-     */
+    /** Whether the call of the current phase may have been executed without a recorded answer. */
     inDoubt: t.boolean('in_doubt').notNull().default(false),
-    /**
-     * The earliest time at which the provider call of the current phase can have been made. The key
-     * window starts here.
-     */
+    /** When the call of the current phase can first have been made. The key window starts here. */
     phaseBeganAt: timestamptz('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */
     failureKept: t.boolean('failure_kept').notNull().default(false),
-    /**
-     * Whether it certainly does: the provider has replayed the failure. Without `failure_kept` it
-     * says nothing.
-     */
+    /** Whether it has replayed the failure. Without `failure_kept` it says nothing. */
     failureCertain: t.boolean('failure_certain').notNull().default(false),
     /** Distinguishes the provider keys of a phase; it advances when a kept failure did nothing. */
     keyGeneration: t.smallint('key_generation').notNull().default(0),
     lastError: t.text('last_error'),
-    /**
-     * The job that carries out the operation. The sweeper uses it to find pending operations whose
-     * job is gone.
-     */
+    /** The job of the operation. The sweeper finds pending operations whose job is gone by it. */
     jobId: t.uuid('job_id'),
-    /**
-     * When the outcome of the current phase became unknown. The schedule of the outcome resolver
-     * starts here.
-     */
+    /** When the outcome became unknown. The schedule of the outcome resolver starts here. */
     unknownAt: timestamptz('unknown_at'),
     /** When the outcome resolver looks next; null when only a person can help. */
     nextCheckAt: timestamptz('next_check_at'),
@@ -74,7 +67,7 @@ export const idempotencyKeys = pgTable(
     /** The tombstone of an expired key with the same name, when this operation is not its first. */
     earlier: t.jsonb('earlier').$type<TombstoneRow>(),
     /** What became of the client's request to cancel the key; null when there is none. */
-    cancellation: t.text('cancellation', { enum: cancellationStatuses }),
+    cancellation: textOf('cancellation', cancellationStatuses),
     /** The form of the stored response. Version 1, of older processes, states none. */
     responseVersion: t.smallint('response_version').notNull().default(1),
     responseStatus: t.smallint('response_status'),
@@ -86,7 +79,7 @@ export const idempotencyKeys = pgTable(
     expiresAt: timestamptz('expires_at').notNull(),
   }),
   (table) => [
-    primaryKey({ columns: [table.tenantId, table.id] }),
+    ...keyedByTenant(table),
     // This constraint, not a lookup before the insert, decides which request executes a key. So the
     // table is not partitioned: the constraint would have to contain the column of the partitions.
     unique('idempotency_keys_one_per_key').on(table.tenantId, table.key),
@@ -120,7 +113,6 @@ export const idempotencyKeys = pgTable(
     index('idempotency_keys_given_up')
       .on(table.expiresAt)
       .where(sql`status = 'failed_retryable'`),
-    seenByItsTenant(),
   ],
 )
 
@@ -179,3 +171,76 @@ export interface Evidence {
   readonly by: string
   readonly note: string
 }
+
+/**
+ * What remains of a deleted key: it names the resource that the key created, so that a late retry learns of
+ * it and never charges silently. It is written before the key is deleted.
+ */
+export const keyTombstones = pgTable(
+  'key_tombstones',
+  (t) => ({
+    tenantId: ofTenant(),
+    /** SHA-256 of the key: 32 bytes for a key of any length. */
+    keyHash: bytea('key_hash').notNull(),
+    paymentId: t.uuid('payment_id'),
+    refundId: t.uuid('refund_id'),
+    /** The path of the resource of a local operation, which has no payment. */
+    location: t.text('location'),
+    expiredAt: timestamptz('expired_at').notNull(),
+    buriedAt: timestamptz('buried_at').notNull().defaultNow(),
+  }),
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.keyHash] }),
+    index('key_tombstones_oldest').on(table.buriedAt),
+    check('key_tombstones_hash', sql`length(key_hash) = 32`),
+    seenByItsTenant(),
+  ],
+)
+
+/** A tombstone as JSON, as in the column `earlier` of a key. */
+export type TombstoneRow = Omit<RowOf<typeof keyTombstones>, 'tenant_id' | 'key_hash' | 'buried_at'>
+
+/**
+ * The timeline of every operation. One row for each try of a phase, with the request to the provider, its
+ * answer, and the recovery point that was reached. Append-only; it outlives the idempotency key.
+ */
+export const phaseRuns = pgTable(
+  'phase_runs',
+  (t) => ({
+    ...tenantAndId,
+    paymentId: t.uuid('payment_id').notNull(),
+    operationId: t.uuid('operation_id').notNull(),
+    operation: t.text('operation').notNull(),
+    /** The recovery point at which the phase started; null for the intent itself. */
+    phase: t.text('phase'),
+    /** The recovery point that the try reached; null when it did not advance. */
+    reached: t.text('reached'),
+    attempt: t.integer('attempt').notNull(),
+    leaseEpoch: t.integer('lease_epoch').notNull(),
+    outcome: t.text('outcome'),
+    asked: t.jsonb('asked').$type<Record<string, unknown>>(),
+    answered: t.jsonb('answered').$type<Record<string, unknown>>(),
+    startedAt: timestamptz('started_at').notNull(),
+    /** When the call was answered, or given up; null for the intent. */
+    endedAt: timestamptz('ended_at'),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+  }),
+  (table) => [
+    ...keyedByTenant(table),
+    index('phase_runs_by_payment').on(table.tenantId, table.paymentId, table.id),
+    refersTo('phase_runs_payment', [table.tenantId, table.paymentId], payments),
+    // An operation reaches each recovery point once, even when several workers try.
+    uniqueIndex('phase_runs_reached_once')
+      .on(table.tenantId, table.operationId, table.reached)
+      .where(sql`reached is not null`),
+    // Takeovers and retries, which are few. An operation that goes well has one lease epoch.
+    index('phase_runs_later_epochs')
+      .on(table.id)
+      .where(sql`lease_epoch > 1`),
+    check('phase_runs_outcome', sql`outcome in ('done', 'declined', 'not_executed', 'unknown')`),
+    check(
+      'phase_runs_call',
+      sql`(outcome is null) = (asked is null) and (asked is null) = (answered is null)`,
+    ),
+  ],
+)

@@ -1,23 +1,32 @@
-// The table `payments`: what clients asked to be paid, and the result. Amounts are integers in
-// minor units. The functions of the CHECKs have the rules of amounts and statuses: drizzle/0000_schema.sql.
+// The tables of what clients asked to be paid and what became of it: payments, refunds, disputes and the
+// ledger. Amounts are integers in minor units. The functions of the CHECKs have the rules of amounts and
+// statuses: drizzle/0000_schema.sql.
 import { sql } from 'drizzle-orm'
-import { check, index, pgTable, primaryKey, uniqueIndex, unique } from 'drizzle-orm/pg-core'
+import { check, index, pgTable, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
+import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
 import {
   cancellationReasons,
   captureMethods,
   expirySteps,
   statusesWithoutEffect,
 } from '../../domain/payments/payment.ts'
-import { paymentStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
-import { minor, timestamptz, oneOf, seenByItsTenant, refersTo } from './columns.ts'
-import { ofTenant } from './tenants.ts'
+import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import {
   refundReasons,
   refundStatuses,
-  type RefundStatus,
   waitingRefundStatuses,
 } from '../../domain/payments/refund.ts'
-import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
+import {
+  keyedByTenant,
+  minor,
+  oneOf,
+  refersTo,
+  tenantAndId,
+  textOf,
+  timestamptz,
+} from './columns.ts'
+import { ofTenant } from './tenants.ts'
 
 export const payments = pgTable(
   'payments',
@@ -27,18 +36,13 @@ export const payments = pgTable(
     amountMinor: minor('amount_minor').notNull(),
     amountCapturedMinor: minor('amount_captured_minor').notNull().default(0),
     amountRefundedMinor: minor('amount_refunded_minor').notNull().default(0),
-    /**
-     * Reserved by refunds that are not final, so that refunds together never exceed the capture.
-     */
+    /** Reserved by refunds that are not final, so that refunds together never exceed the capture. */
     amountRefundingMinor: minor('amount_refunding_minor').notNull().default(0),
     currency: t.text('currency').notNull(),
-    status: t
-      .text('status', { enum: paymentStatuses as [PaymentStatus] })
-      .notNull()
-      .default('processing'),
+    status: textOf('status', paymentStatuses).notNull().default('processing'),
     /** The previous status, so that a CHECK can refuse an invalid transition. */
-    previousStatus: t.text('previous_status', { enum: paymentStatuses as [PaymentStatus] }),
-    captureMethod: t.text('capture_method', { enum: captureMethods }).notNull(),
+    previousStatus: textOf('previous_status', paymentStatuses),
+    captureMethod: textOf('capture_method', captureMethods).notNull(),
     paymentMethod: t.text('payment_method').notNull(),
     customer: t.text('customer'),
     description: t.text('description'),
@@ -49,11 +53,11 @@ export const payments = pgTable(
     failureCode: t.text('failure_code'),
     failureDeclineCode: t.text('failure_decline_code'),
     failureMessage: t.text('failure_message'),
-    cancellationReason: t.text('cancellation_reason', { enum: cancellationReasons }),
+    cancellationReason: textOf('cancellation_reason', cancellationReasons),
     /** When the provider releases the hold. */
     captureBefore: timestamptz('capture_before'),
     /** What the service still has to do about the end of the hold; null if nothing is held. */
-    expiryStep: t.text('expiry_step', { enum: expirySteps }),
+    expiryStep: textOf('expiry_step', expirySteps),
     provider: t.text('provider').notNull(),
     providerPaymentId: t.text('provider_payment_id'),
     clientSecret: t.text('client_secret'),
@@ -61,7 +65,7 @@ export const payments = pgTable(
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   }),
   (table) => [
-    primaryKey({ columns: [table.tenantId, table.id] }),
+    ...keyedByTenant(table),
     // The payments of all tenants, for operators. Ids never change, so that the index costs an update
     // nothing that the others do not.
     index('payments_by_id').on(table.id),
@@ -94,27 +98,20 @@ export const payments = pgTable(
         capture_before, expiry_step, provider_payment_id
       )`,
     ),
-    seenByItsTenant(),
   ],
 )
 
-// The table `refunds`: money that goes back to a customer, out of one captured payment. The
-// rules are those of drizzle/0000_schema.sql.
-
+/** Money that goes back to a customer, out of one captured payment. */
 export const refunds = pgTable(
   'refunds',
   (t) => ({
-    tenantId: t.uuid('tenant_id').notNull(),
-    id: t.uuid('id').notNull(),
+    ...tenantAndId,
     paymentId: t.uuid('payment_id').notNull(),
     amountMinor: minor('amount_minor').notNull(),
     currency: t.text('currency').notNull(),
-    status: t
-      .text('status', { enum: refundStatuses as [RefundStatus] })
-      .notNull()
-      .default('processing'),
-    previousStatus: t.text('previous_status', { enum: refundStatuses as [RefundStatus] }),
-    reason: t.text('reason', { enum: refundReasons }),
+    status: textOf('status', refundStatuses).notNull().default('processing'),
+    previousStatus: textOf('previous_status', refundStatuses),
+    reason: textOf('reason', refundReasons),
     reference: t.text('reference'),
     metadata: t.jsonb('metadata').$type<Record<string, string>>().notNull(),
     failureCode: t.text('failure_code'),
@@ -126,7 +123,7 @@ export const refunds = pgTable(
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   }),
   (table) => [
-    primaryKey({ columns: [table.tenantId, table.id] }),
+    ...keyedByTenant(table),
     refersTo('refunds_payment', [table.tenantId, table.paymentId], payments),
     index('refunds_by_payment').on(table.tenantId, table.paymentId, table.id),
     // One refund at the provider belongs to one refund of ours.
@@ -148,24 +145,23 @@ export const refunds = pgTable(
       'refunds_rules',
       sql`refunds_rules(status, previous_status, reason, amount_minor, failure_code, provider_refund_id)`,
     ),
-    seenByItsTenant(),
   ],
 )
 
-// The table `disputes`: a cardholder contests a captured payment at the bank. The row shows where the
-// dispute stands at the provider, and how much of its money is posted to the ledger.
-
+/**
+ * A cardholder contests a captured payment at the bank. The row shows where the dispute stands at the
+ * provider, and how much of its money is posted to the ledger.
+ */
 export const disputes = pgTable(
   'disputes',
   (t) => ({
-    tenantId: t.uuid('tenant_id').notNull(),
-    id: t.uuid('id').notNull(),
+    ...tenantAndId,
     paymentId: t.uuid('payment_id').notNull(),
     providerDisputeId: t.text('provider_dispute_id').notNull(),
     amountMinor: minor('amount_minor').notNull(),
     currency: t.text('currency').notNull(),
     reason: t.text('reason').notNull(),
-    status: t.text('status', { enum: disputeStatuses }).notNull(),
+    status: textOf('status', disputeStatuses).notNull(),
     evidenceDueAt: timestamptz('evidence_due_at'),
     withdrawnMinor: minor('withdrawn_minor').notNull().default(0),
     reinstatedMinor: minor('reinstated_minor').notNull().default(0),
@@ -178,7 +174,7 @@ export const disputes = pgTable(
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   }),
   (table) => [
-    primaryKey({ columns: [table.tenantId, table.id] }),
+    ...keyedByTenant(table),
     refersTo('disputes_payment', [table.tenantId, table.paymentId], payments),
     // Several events of a new dispute can come at once: one of them inserts it.
     unique('disputes_one_per_provider_dispute').on(table.tenantId, table.providerDisputeId),
@@ -193,6 +189,48 @@ export const disputes = pgTable(
       sql`amount_minor > 0 and withdrawn_minor >= 0 and reinstated_minor >= 0`,
     ),
     check('disputes_fee', sql`fee_minor = 0 or fee_currency is not null`),
-    seenByItsTenant(),
+  ],
+)
+
+/**
+ * Each row moves an amount from the credited to the debited account of a tenant, so that the ledger always
+ * balances; the rows of one movement of money share a transaction id. The service role may only insert: a
+ * correction is a new row.
+ */
+export const ledgerPostings = pgTable(
+  'ledger_postings',
+  (t) => ({
+    ...tenantAndId,
+    transactionId: t.uuid('transaction_id').notNull(),
+    kind: textOf('kind', ledgerKinds).notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
+    refundId: t.uuid('refund_id'),
+    disputeId: t.uuid('dispute_id'),
+    operationId: t.uuid('operation_id').notNull(),
+    debit: textOf('debit', ledgerAccounts).notNull(),
+    credit: textOf('credit', ledgerAccounts).notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    currency: t.text('currency').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+  }),
+  (table) => [
+    ...keyedByTenant(table),
+    refersTo('ledger_postings_payment', [table.tenantId, table.paymentId], payments),
+    refersTo('ledger_postings_refund', [table.tenantId, table.refundId], refunds),
+    refersTo('ledger_postings_dispute', [table.tenantId, table.disputeId], disputes),
+    // An operation posts each of its movements once, even when several workers try.
+    unique('ledger_postings_once').on(
+      table.tenantId,
+      table.operationId,
+      table.kind,
+      table.debit,
+      table.credit,
+    ),
+    index('ledger_postings_by_transaction').on(table.tenantId, table.transactionId),
+    index('ledger_postings_by_payment').on(table.tenantId, table.paymentId),
+    check(
+      'ledger_postings_rules',
+      sql`ledger_postings_rules(kind, debit, credit, amount_minor, refund_id, dispute_id)`,
+    ),
   ],
 )

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { check, foreignKey, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
-import { timestamptz, oneOf, seenByItsTenant } from './columns.ts'
+import { oneOf, seenByItsTenant, textOf, timestamptz } from './columns.ts'
 
 /**
  * One row for each reconciliation of a window of time. A run covers all tenants of one provider, as
@@ -16,7 +16,7 @@ export const reconciliationRuns = pgTable(
     /** The window of creation times. Its start is inclusive, its end exclusive. */
     windowFrom: timestamptz('window_from').notNull(),
     windowTo: timestamptz('window_to').notNull(),
-    status: t.text('status', { enum: runStatuses }).notNull().default('pending'),
+    status: textOf('status', runStatuses).notNull().default('pending'),
     /** Who requested the run: an operator, the schedule or the command line. */
     requestedBy: t.text('requested_by').notNull(),
     /** How much was compared, found and repaired. */
@@ -46,7 +46,7 @@ export const reconciliationFindings = pgTable(
   (t) => ({
     id: t.uuid('id').notNull(),
     provider: t.text('provider').notNull(),
-    kind: t.text('kind', { enum: findingKinds }).notNull(),
+    kind: textOf('kind', findingKinds).notNull(),
     /**
      * The object of the finding: an id of the provider, or one of ours in the form that the API
      * shows.
@@ -61,7 +61,7 @@ export const reconciliationFindings = pgTable(
     /** The evidence: our record, and the provider's record. */
     ours: t.jsonb('ours').$type<Record<string, unknown>>(),
     theirs: t.jsonb('theirs').$type<Record<string, unknown>>(),
-    status: t.text('status', { enum: findingStatuses }).notNull().default('open'),
+    status: textOf('status', findingStatuses).notNull().default('open'),
     openedAt: timestamptz('opened_at').notNull().defaultNow(),
     resolvedAt: timestamptz('resolved_at'),
     /** Who closed the finding, an operator or the service itself, and why. */

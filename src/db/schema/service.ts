@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { processKinds, type CircuitReport } from '../../domain/deployment/service-process.ts'
-import { bytea, timestamptz, oneOf } from './columns.ts'
+import { bytea, oneOf, textOf, timestamptz } from './columns.ts'
 
 /**
  * The API and worker processes that run, or ran a short while ago. Each process writes its own row.
@@ -13,7 +13,7 @@ export const serviceProcesses = pgTable(
   (t) => ({
     /** Made at the start of the process. */
     id: t.uuid('id').notNull(),
-    kind: t.text('kind', { enum: processKinds }).notNull(),
+    kind: textOf('kind', processKinds).notNull(),
     host: t.text('host').notNull(),
     /** The groups of queues that a worker works on. */
     queues: t.text('queues').array().notNull(),

@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core'
 import type { Route } from '../../domain/payments/routing.ts'
-import { bytea, minor, timestamptz, seenByItsTenant } from './columns.ts'
+import { bytea, keyedByTenant, minor, seenByItsTenant, timestamptz } from './columns.ts'
 
 /** The merchants. */
 export const tenants = pgTable(
@@ -71,14 +71,13 @@ export const apiKeys = pgTable(
     revokedAt: timestamptz('revoked_at'),
   }),
   (table) => [
-    primaryKey({ columns: [table.tenantId, table.id] }),
+    ...keyedByTenant(table),
     index('api_keys_by_prefix').on(table.prefix),
     // One secret authenticates one tenant.
     unique('api_keys_secret_once').on(table.secretHash),
     // Operators refer to an API key without its tenant.
     unique('api_keys_id_once').on(table.id),
     check('api_keys_scopes', sql`cardinality(scopes) > 0`),
-    seenByItsTenant(),
   ],
 )
 

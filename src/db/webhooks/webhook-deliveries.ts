@@ -8,7 +8,7 @@ import { objectOf, type RowOf, firstIdAt } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import { endPause } from './webhook-endpoints.ts'
-import type { webhookAttempts, webhookDeliveries } from '../schema/webhook-deliveries.ts'
+import type { webhookAttempts, webhookDeliveries } from '../schema/events.ts'
 
 export type DeliveryRow = Omit<RowOf<typeof webhookDeliveries>, 'attempts' | 'schedule_step'> & {
   readonly event_type: string

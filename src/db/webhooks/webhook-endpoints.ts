@@ -14,7 +14,7 @@ import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
 import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
-import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
+import type { webhookEndpoints } from '../schema/events.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
 export type EndpointRow = Omit<

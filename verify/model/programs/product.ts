@@ -30,18 +30,9 @@ export interface Product {
   readonly postingsOfRefund: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfRefund
 }
 
-const SCHEMA_MODULES = [
-  'tenants',
-  'payments',
-  'idempotency-keys',
-  'key-tombstones',
-  'ledger-postings',
-  'phase-runs',
-  'events',
-  'webhook-endpoints',
-  'webhook-deliveries',
-  'reconciliation',
-].map((name) => `src/db/schema/${name}.ts`)
+const SCHEMA_MODULES = ['tenants', 'payments', 'idempotency-keys', 'events', 'reconciliation'].map(
+  (name) => `src/db/schema/${name}.ts`,
+)
 
 const PROGRAM_MODULES = [
   'src/answers/answers.ts',
