@@ -13,7 +13,6 @@ import {
 import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/recovery/expiring-holds.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
-import * as lists from '../../src/db/payments/lists.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import * as refunds from '../../src/db/payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../../src/db/queue/jobs.ts'
@@ -123,7 +122,7 @@ const ledgerExamples: readonly Example[] = [
 
 const paymentExamples: readonly Example[] = [
   example(payments.findPayment, [ID, ID]),
-  example(lists.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
+  example(payments.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
   example(payments.findUserOfReference, [
     { tenantId: ID, kind: 'payment', reference: 'order-1042' },
   ]),
@@ -143,7 +142,7 @@ const paymentExamples: readonly Example[] = [
   example(payments.resumePayment, [payment, KEY], [[], [paymentRow], ...WITH_DELIVERY]),
   example(refunds.findRefund, [ID, ID]),
   example(refunds.findUnreturned, [payment], [[{ leftMinor: 0, isRefunding: false }]]),
-  example(lists.listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
+  example(refunds.listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
   example(
     refunds.changeRefund,
     [refund, { status: 'unknown' }, KEY],
@@ -163,7 +162,7 @@ const disputeExamples: readonly Example[] = [
   example(disputes.findDispute, [ID, ID]),
   example(disputes.findDisputeOfObject, [ID, 'du_1']),
   example(findPaymentOf, [PROVIDER, { providerPaymentId: 'pi_1', correlation: null }]),
-  example(lists.listDisputes, [ID, { paymentId: ID, status: 'needs_response' }, PAGE]),
+  example(disputes.listDisputes, [ID, { paymentId: ID, status: 'needs_response' }, PAGE]),
 ]
 
 const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }

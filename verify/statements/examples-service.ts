@@ -2,7 +2,7 @@
 // audit trail, figures, lists of all tenants, migrations, queues, retention and reconciliation.
 import type { Sql } from '../../src/db/connection/client.ts'
 import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
-import { hasEntry, readPage } from '../../src/db/connection/pages.ts'
+import { findIn, hasEntry, readPage } from '../../src/db/connection/pages.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../src/recovery/stalled-sessions.ts'
@@ -64,6 +64,7 @@ const connectionExamples: readonly Example[] = [
     return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
   }),
   example(hasEntry, (sql) => hasEntry(sql, sql`from payments where true`, ID)),
+  example(findIn, [ID, { table: 'payments' }, { id: ID }]),
   example(allowLongStatements, []),
   example(endStalledSessions, [60_000]),
   example(readDatabaseFacts, [], [[{ version: '18' }]]),

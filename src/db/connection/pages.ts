@@ -3,7 +3,7 @@
 // an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { objectsOf, NO_TENANT } from './rows.ts'
-import { inService, inTenant, together } from './transaction.ts'
+import { asService, asTenant, inService, inTenant, together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
@@ -82,8 +82,8 @@ export async function readPage<Item, Row extends object = never>(
   owner?: Owner,
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
-  const { columns = sql`*`, filters = sql``, fromRow, ordered } = list
-  const entries = 'entries' in list ? list.entries : rowsOfTable(sql, list, owner)
+  const { columns = sql`*`, filters = sql``, ordered } = list
+  const entries = entriesOf(sql, list, owner)
   // What is older than a cursor was final when the cursor was shown.
   const isLimited = ordered !== undefined && request.startingAfter === undefined
   const newest = isLimited ? await findNewestFinal(sql, ordered, owner) : null
@@ -96,16 +96,36 @@ export async function readPage<Item, Row extends object = never>(
     hasEntry(sql, list.cursors ?? entries, cursor),
   ])
   if (!isCursorKnown) return undefined
-  return toPage(fromRow ? rows.map(fromRow) : objectsOf<Item>(rows), request)
+  return toPage(itemsOf(list, rows), request)
 }
 
-function rowsOfTable(
-  sql: Transaction,
-  { table, where = sql`` }: { readonly table: string; readonly where?: Fragment },
+/** Finds the entry of a list with these values, by its columns. */
+export async function findIn<Item, Row extends object = never>(
+  sql: Sql | Transaction,
+  owner: Owner,
+  list: List<Row, Item>,
+  values: Readonly<Record<string, string>>,
+): Promise<Item | undefined> {
+  const { columns = sql`*`, filters = sql`` } = list
+  const read = typeof owner === 'string' ? asTenant(sql, owner) : asService(sql)
+  const rows = await read<Row[]>`
+    select ${columns} ${entriesOf(sql, list, owner)} ${filters} ${matching(sql, values)}
+  `
+  return itemsOf(list, rows)[0]
+}
+
+function itemsOf<Row extends object, Item>({ fromRow }: List<Row, Item>, rows: Row[]): Item[] {
+  return fromRow ? rows.map(fromRow) : objectsOf<Item>(rows)
+}
+
+function entriesOf<Row, Item>(
+  sql: Sql | Transaction,
+  list: List<Row, Item>,
   owner: Owner,
 ): Fragment {
+  if ('entries' in list) return list.entries
   const ofOwner = typeof owner === 'string' ? sql`entry.tenant_id = ${owner}` : sql`true`
-  return sql`from ${sql(table)} as entry where ${ofOwner} ${where}`
+  return sql`from ${sql(list.table)} as entry where ${ofOwner} ${list.where ?? sql``}`
 }
 
 /**

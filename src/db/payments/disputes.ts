@@ -8,8 +8,9 @@ import {
 } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
-import { asTenant, inTenant } from '../connection/transaction.ts'
+import { inTenant } from '../connection/transaction.ts'
 import type { NewEvent } from '../events/write-events.ts'
 import { byIntent, unchanged, type Intent, type WriteResources } from '../idempotency/intent.ts'
 import { StaleResourceError } from './payments.ts'
@@ -98,29 +99,24 @@ export async function isDisputed(
   )
 }
 
-export async function findDispute(
-  sql: Sql | Transaction,
-  tenantId: string,
-  id: string,
-): Promise<Dispute | undefined> {
-  const [row] = await asTenant(sql, tenantId)<DisputeRow[]>`
-    select * from disputes
-    where tenant_id = ${tenantId} and id = ${id}
-  `
-  return row && disputeFromRow(row)
-}
+const DISPUTES = { table: 'disputes', fromRow: disputeFromRow }
 
-/** Finds the dispute of a tenant that the provider knows by this id. */
-export async function findDisputeOfObject(
+export const findDispute = (sql: Sql | Transaction, tenantId: string, id: string) =>
+  findIn(sql, tenantId, DISPUTES, { id })
+
+export const findDisputeOfObject = (sql: Sql, tenantId: string, providerDisputeId: string) =>
+  findIn(sql, tenantId, DISPUTES, { provider_dispute_id: providerDisputeId })
+
+export const listDisputes = (
   sql: Sql,
   tenantId: string,
-  providerDisputeId: string,
-): Promise<Dispute | undefined> {
-  const [row] = await asTenant(sql, tenantId)<DisputeRow[]>`
-    select * from disputes
-    where tenant_id = ${tenantId} and provider_dispute_id = ${providerDisputeId}
-  `
-  return row && disputeFromRow(row)
+  filters: { readonly paymentId?: string | undefined; readonly status?: string | undefined },
+  request: PageRequest,
+) => {
+  const { paymentId: payment_id, status } = filters
+  // A dispute can leave its status between two pages, and is a cursor all the same.
+  const list = { ...DISPUTES, filters: matching(sql, { payment_id, status }) }
+  return listOf(sql, tenantId, list, request)
 }
 
 /**

@@ -9,13 +9,9 @@ import {
   type PaymentNotes,
   type PaymentRequest,
 } from '../../domain/payments/payment.ts'
-import {
-  isFinal,
-  paymentStatuses,
-  waitingStatuses,
-  type PaymentStatus,
-} from '../../domain/payments/payment-status.ts'
+import { waitingStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, valuesOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { clientSecret } from '../../encryption/encryption.ts'
@@ -41,10 +37,10 @@ export function paymentFromRow({ expiry_step: _step, ...row }: PaymentRow): Paym
   }
 }
 
-type FailureRow = Pick<PaymentRow, 'failure_code' | 'failure_decline_code' | 'failure_message'>
+type FailureColumns = `failure_${'code' | 'decline_code' | 'message'}` | 'updated_at'
 
 /** The object of a row of a payment or a refund, with the reason of a decline. */
-export function withFailure<Row extends FailureRow & { readonly updated_at: string }>(row: Row) {
+export function withFailure<Row extends Pick<PaymentRow, FailureColumns>>(row: Row) {
   const { failure_code: code, failure_decline_code: declineCode, failure_message, ...others } = row
   const { updated_at: _updatedAt, ...columns } = others
   const failure = code === null ? null : { code, declineCode, message: failure_message ?? '' }
@@ -142,18 +138,6 @@ export function selectPaymentIfIn(
   }
 }
 
-/**
- * Finds payments that use another payment of the provider than this one, or are final and use none, and
- * leaves them as they are.
- */
-export function selectPaymentWithSurplus(providerPaymentId: string): WriteResources {
-  return selectPaymentIfIn(paymentStatuses, (payment) =>
-    payment.providerPaymentId === null
-      ? isFinal(payment.status)
-      : payment.providerPaymentId !== providerPaymentId,
-  )
-}
-
 function allowedIntents(
   intents: readonly Intent[],
   rows: readonly PaymentRow[],
@@ -170,17 +154,17 @@ function allowedIntents(
 
 const paymentIdOf = ({ paymentId }: Intent): string => paymentId
 
-export async function findPayment(
-  sql: Sql | Transaction,
+const PAYMENTS = { table: 'payments', fromRow: paymentFromRow }
+
+export const findPayment = (sql: Sql | Transaction, tenantId: string, id: string) =>
+  findIn(sql, tenantId, PAYMENTS, { id })
+
+export const listPayments = (
+  sql: Sql,
   tenantId: string,
-  id: string,
-): Promise<Payment | undefined> {
-  const [row] = await asTenant(sql, tenantId)<PaymentRow[]>`
-    select * from payments
-    where tenant_id = ${tenantId} and id = ${id}
-  `
-  return row && paymentFromRow(row)
-}
+  { reference }: { readonly reference?: string | undefined },
+  request: PageRequest,
+) => listOf(sql, tenantId, { ...PAYMENTS, where: matching(sql, { reference }) }, request)
 
 /** A reference, of a payment or of a refund: the two do not share theirs. */
 export interface ReferenceName {

@@ -12,6 +12,7 @@ import {
   waitingRefundStatuses,
 } from '../../domain/payments/refund.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
 import { rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
 import { eventsOfChange, writeEvents, type NewEvent } from '../events/write-events.ts'
@@ -110,16 +111,22 @@ export function lockRefundIfIn(statuses: readonly RefundStatus[]): WriteResource
 
 const refundIdOf = ({ refundId }: Intent): string | null => refundId
 
-export async function findRefund(
-  sql: Sql | Transaction,
+const REFUNDS = { table: 'refunds', fromRow: refundFromRow }
+
+export const findRefund = (sql: Sql | Transaction, tenantId: string, id: string) =>
+  findIn(sql, tenantId, REFUNDS, { id })
+
+export const listRefunds = (
+  sql: Sql,
   tenantId: string,
-  id: string,
-): Promise<Refund | undefined> {
-  const [row] = await asTenant(sql, tenantId)<RefundRow[]>`
-    select * from refunds
-    where tenant_id = ${tenantId} and id = ${id}
-  `
-  return row && refundFromRow(row)
+  {
+    paymentId,
+    reference,
+  }: { readonly paymentId?: string; readonly reference?: string | undefined },
+  request: PageRequest,
+) => {
+  const where = matching(sql, { payment_id: paymentId, reference })
+  return listOf(sql, tenantId, { ...REFUNDS, where }, request)
 }
 
 /** What is captured of a payment and not returned. */

@@ -12,7 +12,8 @@ import {
   SEARCHED_MAX,
   type PaymentOverview,
 } from './payments-search.ts'
-import { listDisputes, listRefunds } from '../../db/payments/lists.ts'
+import { listDisputes } from '../../db/payments/disputes.ts'
+import { listRefunds } from '../../db/payments/refunds.ts'
 import { listDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
 import { presentEventWithoutSecret } from '../../domain/events/event.ts'
 import { presentLedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'

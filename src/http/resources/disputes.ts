@@ -1,7 +1,6 @@
 // GET /v1/disputes and GET /v1/disputes/:id: list and return disputes.
 import { z } from 'zod'
-import { findDispute } from '../../db/payments/disputes.ts'
-import { listDisputes } from '../../db/payments/lists.ts'
+import { findDispute, listDisputes } from '../../db/payments/disputes.ts'
 import { disputeStatuses, presentDispute, type Dispute } from '../../domain/payments/dispute.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import {

@@ -1,6 +1,5 @@
 // GET /v1/refunds, GET /v1/refunds/:id and GET /v1/payments/:id/refunds: list refunds, and return one.
-import { listRefunds } from '../../db/payments/lists.ts'
-import { findRefund } from '../../db/payments/refunds.ts'
+import { findRefund, listRefunds } from '../../db/payments/refunds.ts'
 import { presentRefund, type Refund } from '../../domain/payments/refund.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { listOf } from '../contracts/fields.ts'

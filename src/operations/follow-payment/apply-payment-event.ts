@@ -4,15 +4,12 @@
 import { inTenant, lastly } from '../../db/connection/transaction.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
-import {
-  findPayment,
-  markProcessingIfIn,
-  selectPaymentWithSurplus,
-} from '../../db/payments/payments.ts'
+import { findPayment, markProcessingIfIn, selectPaymentIfIn } from '../../db/payments/payments.ts'
 import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/requested-checks.ts'
 import {
   isFinal,
+  paymentStatuses,
   waitingStatuses,
   type WaitingStatus,
 } from '../../domain/payments/payment-status.ts'
@@ -200,6 +197,11 @@ async function applySurplusEvent(
     amountMinor,
   } satisfies ReleaseParameters
   const releasing = { key, operation: releaseHold.name, parameters }
-  const resource = selectPaymentWithSurplus(providerPaymentId)
+  // It uses another payment of the provider, or is final and uses none.
+  const resource = selectPaymentIfIn(paymentStatuses, (now) =>
+    now.providerPaymentId === null
+      ? isFinal(now.status)
+      : now.providerPaymentId !== providerPaymentId,
+  )
   return await reserve(engine, { ...releasing, tenantId, paymentId, refundId: null }, resource)
 }

@@ -1,6 +1,6 @@
 // Disputed payments at the stand-in, and what the merchant and the books see of them.
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import { listDisputes } from '../../../src/db/payments/lists.ts'
+import { listDisputes } from '../../../src/db/payments/disputes.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import type { PaymentRef, TestEngine } from '../../support/engine.ts'

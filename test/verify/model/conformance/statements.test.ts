@@ -51,7 +51,7 @@ const shapeOf = (text: string): string =>
 
 test('histories send every statement that the programs of the model send', async () => {
   const missing = new Set(texts.map(shapeOf))
-  expect(missing.size).toBeGreaterThan(80)
+  expect(missing.size).toBeGreaterThan(70)
 
   for (let seed = 1; missing.size > 0 && seed <= HISTORIES_MAX; seed += 1) {
     for (const text of await sendAlone(seed)) missing.delete(shapeOf(text))
