@@ -2,7 +2,7 @@
 // end. It stands in the row of the endpoint, so all worker processes know it at once.
 import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
 import { asTenant } from '../db/connection/transaction.ts'
-import { deliverToSubscribers, insertEndpointEvent } from '../db/events/write-events.ts'
+import { writeEndpointEvent } from '../db/events/write-events.ts'
 import { ENDPOINT_DISABLED } from '../domain/events/event-types.ts'
 import type { Verdict } from '../domain/webhooks/webhook-delivery.ts'
 import {
@@ -71,8 +71,7 @@ export async function judgeEndpoint(
       and status = 'enabled'
   `
   if (reason === null) return
-  const event = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
-  await deliverToSubscribers(tx, tenantId, event)
+  await writeEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
 }
 
 function reasonToDisable(verdict: Verdict, isFailing: boolean): DisabledReason | null {

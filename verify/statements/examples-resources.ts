@@ -194,7 +194,13 @@ const attempt = {
 }
 
 const POSTPONED = { endpointId: ID, at: NOW.toISOString() }
-const DELIVERY = { id: ID, endpointId: ID, attempts: 0, nextAttemptAt: NOW.toISOString() }
+const DELIVERY = {
+  id: ID,
+  endpoint_id: ID,
+  endpointId: ID,
+  attempts: 0,
+  nextAttemptAt: NOW.toISOString(),
+}
 
 const tenantExamples: readonly Example[] = [
   example(announceEndedKeys, []),
@@ -221,7 +227,7 @@ const webhookExamples: readonly Example[] = [
   example(writeEvents.findSubscribers, [ID]),
   example(writeEvents.findPaymentEvents, [ID, [ID], EARLY_FRAUD_WARNING]),
   example(
-    writeEvents.insertEndpointEvent,
+    writeEvents.writeEndpointEvent,
     [REF, 'webhook_endpoint.test'],
     [[{ id: ID }], [writtenEvent]],
   ),

@@ -9,7 +9,7 @@ import { together } from '../connection/transaction.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import type { events, webhookEndpoints } from '../schema/events.ts'
 
-export type ResourceKind = 'payment' | 'refund' | 'dispute'
+type ResourceKind = 'payment' | 'refund' | 'dispute'
 
 /** The row of a payment, a refund or a dispute, whose timestamps are text. */
 export interface ResourceRow {
@@ -77,7 +77,7 @@ async function insertRows(tx: Transaction, rows: readonly NewRow[]): Promise<Wri
   `
 }
 
-export type WrittenEvent = Pick<RowOf<typeof events>, 'id' | 'type'>
+type WrittenEvent = Pick<RowOf<typeof events>, 'id' | 'type'>
 
 /** An enabled endpoint. */
 export type Subscriber = Pick<RowOf<typeof webhookEndpoints>, 'id' | 'event_types'>
@@ -90,19 +90,26 @@ export async function findSubscribers(tx: Transaction, tenantId: string): Promis
   `
 }
 
-/** Writes the deliveries of events to each endpoint that subscribed to them, and their jobs. */
+/** Writes the deliveries of events to each endpoint that subscribed to them, and their jobs. Returns their ids. */
 async function deliver(
   tx: Transaction,
   tenantId: string,
   events: readonly WrittenEvent[],
   endpoints: readonly Subscriber[],
-): Promise<void> {
+): Promise<string[]> {
   const deliveries = events.flatMap((event) =>
     endpoints
       .filter(({ event_types: types }) => types.includes(EVERY_EVENT) || types.includes(event.type))
       .map((endpoint) => deliveryOf(tenantId, event.id, endpoint.id)),
   )
-  await writeDeliveries(tx, deliveries)
+  if (deliveries.length === 0) return []
+  const jobs = deliveries.map(({ tenantId, id: deliveryId, endpointId }) => ({
+    data: { tenantId, endpointId, deliveryId, attempt: 1 } satisfies WebhookJob,
+  }))
+  const rows = deliveries.map((delivery) => ({ ...delivery, nextAttemptAt: tx`now()` }))
+  const insert = async () => await tx`insert into webhook_deliveries ${rowsOf(tx, rows)}`
+  await together([insert(), addJobs(tx, WEBHOOKS_QUEUE, jobs)])
+  return deliveries.map(({ id }) => id)
 }
 
 /** The id of a delivery has the place of its event's id in their order. */
@@ -112,19 +119,6 @@ const deliveryOf = (tenantId: string, eventId: string, endpointId: string) => ({
   eventId,
   endpointId,
 })
-
-async function writeDeliveries(
-  tx: Transaction,
-  deliveries: readonly ReturnType<typeof deliveryOf>[],
-): Promise<void> {
-  if (deliveries.length === 0) return
-  const jobs = deliveries.map(({ tenantId, id: deliveryId, endpointId }) => ({
-    data: { tenantId, endpointId, deliveryId, attempt: 1 } satisfies WebhookJob,
-  }))
-  const rows = deliveries.map((delivery) => ({ ...delivery, nextAttemptAt: tx`now()` }))
-  const insert = async () => await tx`insert into webhook_deliveries ${rowsOf(tx, rows)}`
-  await together([insert(), addJobs(tx, WEBHOOKS_QUEUE, jobs)])
-}
 
 /** Writes an event of this type about each of the payments, as they are by now. */
 export async function writePaymentEvents(
@@ -155,41 +149,22 @@ export async function findPaymentEvents(
   return payments.map((row) => ({ type, kind: 'payment', row, key }))
 }
 
-/** Writes an event about an endpoint. */
-export async function insertEndpointEvent(
+/**
+ * Writes an event about an endpoint, and its deliveries: to these receivers, or to each subscriber. Returns
+ * the ids of the deliveries.
+ */
+export async function writeEndpointEvent(
   tx: Transaction,
   { tenantId, id: endpointId }: { readonly tenantId: string; readonly id: string },
   type: string,
-): Promise<WrittenEvent> {
+  receivers?: readonly Subscriber[],
+): Promise<string[]> {
   const [object] = await tx`
     select id, description, status, disabled_reason, failing_since from webhook_endpoints
     where tenant_id = ${tenantId} and id = ${endpointId}
   `
   if (object === undefined) throw new Error('an event about an endpoint that is not there')
   const id = nextId(tx, 'events', tx`${tenantId}::uuid`)
-  const row = { tenantId, id, type, endpointId, object }
-  const [event] = await insertRows(tx, [row])
-  // The insert of one row returns the row or throws.
-  return event as WrittenEvent
-}
-
-/** Writes the deliveries of an event to each enabled endpoint that subscribed to it. */
-export async function deliverToSubscribers(
-  tx: Transaction,
-  tenantId: string,
-  event: WrittenEvent,
-): Promise<void> {
-  await deliver(tx, tenantId, [event], await findSubscribers(tx, tenantId))
-}
-
-/** Writes the delivery of an event to one endpoint. Returns its id. */
-export async function insertDelivery(
-  tx: Transaction,
-  tenantId: string,
-  event: WrittenEvent,
-  endpointId: string,
-): Promise<string> {
-  const delivery = deliveryOf(tenantId, event.id, endpointId)
-  await writeDeliveries(tx, [delivery])
-  return delivery.id
+  const events = await insertRows(tx, [{ tenantId, id, type, endpointId, object }])
+  return await deliver(tx, tenantId, events, receivers ?? (await findSubscribers(tx, tenantId)))
 }

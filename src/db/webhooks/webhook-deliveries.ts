@@ -3,9 +3,8 @@
 import type { DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
+import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
 import { objectOf, type RowOf, firstIdAt } from '../connection/rows.ts'
-import { asTenant } from '../connection/transaction.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import { endPause } from './webhook-endpoints.ts'
 import type { webhookAttempts, webhookDeliveries } from '../schema/events.ts'
@@ -42,58 +41,39 @@ export const deliveryColumns = (sql: Sql | Transaction): Fragment => sql`
   ) as attempts
 `
 
+const deliveries = (sql: Sql | Transaction) => ({
+  table: 'webhook_deliveries',
+  columns: deliveryColumns(sql),
+  fromRow: deliveryFromRow,
+})
+
 /** Finds a webhook delivery of a tenant, with its last attempts. */
-export async function findDelivery(
-  sql: Sql | Transaction,
-  tenantId: string,
-  id: string,
-): Promise<WebhookDelivery | undefined> {
-  const [row] = await asTenant(sql, tenantId)<DeliveryRow[]>`
-    select ${deliveryColumns(sql)} from webhook_deliveries as entry
-    where tenant_id = ${tenantId} and id = ${id}
-  `
-  return row && deliveryFromRow(row)
-}
+export const findDelivery = (sql: Sql | Transaction, tenantId: string, id: string) =>
+  findIn(sql, tenantId, deliveries(sql), { id })
 
 /** An absent filter matches every delivery. */
-export interface DeliveryFilters {
+interface DeliveryFilters {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
   readonly eventIds?: readonly string[] | undefined
   readonly status?: DeliveryStatus | undefined
 }
 
-/**
- * Conditions on the delivery in `entry`, each with its `and`. The coalesce hides how few deliveries have
- * a status: otherwise Postgres would read the whole table for each tenant instead of its newest rows.
- */
-const meetsDeliveryFilters = (
-  sql: Sql,
-  { endpointId, eventId, eventIds, status }: DeliveryFilters,
-): Fragment => sql`
-  ${endpointId === undefined ? sql`` : sql`and entry.endpoint_id = ${endpointId}`}
-  ${eventId === undefined ? sql`` : sql`and entry.event_id = ${eventId}`}
-  ${eventIds === undefined ? sql`` : sql`and entry.event_id = any(${[...eventIds]}::uuid[])`}
-  ${status === undefined ? sql`` : sql`and coalesce(entry.status = ${status}, false)`}
-`
-
-/**
- * Lists a tenant's deliveries, or those of all tenants, newest first. Undefined when none has the cursor's
- * id.
- */
+/** Lists a tenant's deliveries, or those of all tenants. */
 export const listDeliveries = (
   sql: Sql,
   tenantId: string | null,
-  filters: DeliveryFilters,
+  { endpointId, eventId, eventIds, status }: DeliveryFilters,
   request: PageRequest,
-): Promise<Page<WebhookDelivery> | undefined> => {
-  const list = {
-    table: 'webhook_deliveries',
-    columns: deliveryColumns(sql),
-    filters: meetsDeliveryFilters(sql, filters),
-    fromRow: deliveryFromRow,
-    ordered: { table: 'webhook_deliveries' },
-  } as const
+) => {
+  // The coalesce hides how few deliveries have a status: otherwise Postgres would read the whole table for
+  // each tenant instead of its newest rows.
+  const filters = sql`
+    ${matching(sql, { endpoint_id: endpointId, event_id: eventId })}
+    ${eventIds === undefined ? sql`` : sql`and entry.event_id = any(${[...eventIds]}::uuid[])`}
+    ${status === undefined ? sql`` : sql`and coalesce(entry.status = ${status}, false)`}
+  `
+  const list = { ...deliveries(sql), filters, ordered: { table: 'webhook_deliveries' } } as const
   return listOf(sql, tenantId, list, request)
 }
 
@@ -114,18 +94,14 @@ export async function redeliverIfEnabled(
     where delivery.tenant_id = ${tenantId} and delivery.id = ${id}
       and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
       and endpoint.status = 'enabled'
-    returning delivery.id, delivery.endpoint_id as "endpointId", delivery.attempts
+    returning delivery.id, delivery.endpoint_id, delivery.attempts
   `
   if (delivery === undefined) return false
-  await restart(tx, tenantId, delivery.endpointId, [delivery])
+  await restart(tx, tenantId, delivery.endpoint_id, [delivery])
   return true
 }
 
-interface RestartedDelivery {
-  readonly id: string
-  readonly endpointId: string
-  readonly attempts: number
-}
+type RestartedDelivery = Pick<RowOf<typeof webhookDeliveries>, 'id' | 'endpoint_id' | 'attempts'>
 
 /** The next attempt of each delivery is made at once, also if their endpoint had a pause. */
 async function restart(
@@ -154,7 +130,7 @@ export async function replayFailedDeliveries(
   limit: number,
 ): Promise<number> {
   const failed = await tx<RestartedDelivery[]>`
-    select id, endpoint_id as "endpointId", attempts from webhook_deliveries
+    select id, endpoint_id, attempts from webhook_deliveries
     where tenant_id = ${tenantId} and endpoint_id = ${endpointId}
       and status = 'failed' and id >= ${firstIdAt(since.getTime() - HOUR_MS)}
       and created_at >= ${since.toISOString()}::timestamptz

@@ -1,6 +1,6 @@
 // Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never
 // contain a secret.
-import { ENDPOINT_TEST } from '../../domain/events/event-types.ts'
+import { ENDPOINT_TEST, EVERY_EVENT } from '../../domain/events/event-types.ts'
 import {
   ENDPOINTS_MAX,
   PREVIOUS_SECRET_HOURS,
@@ -10,10 +10,10 @@ import {
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../../encryption/encryption.ts'
-import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
+import { findIn, listOf, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, together } from '../connection/transaction.ts'
-import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
+import { writeEndpointEvent } from '../events/write-events.ts'
 import type { webhookEndpoints } from '../schema/events.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
@@ -33,14 +33,10 @@ export const endpointFromRow = (row: EndpointRow): WebhookEndpoint => objectOf(r
 type EndpointRef = Pick<WebhookEndpoint, 'tenantId' | 'id'>
 
 /** An endpoint that a tenant requests, with its generated id and secret. */
-export interface NewEndpoint {
-  readonly tenantId: string
-  readonly id: string
-  readonly url: string
-  readonly description: string | null
-  readonly eventTypes: readonly string[]
-  readonly secret: string
-}
+export type NewEndpoint = Pick<
+  WebhookEndpoint,
+  'tenantId' | 'id' | 'url' | 'description' | 'eventTypes'
+> & { readonly secret: string }
 
 /** Creates an endpoint in the first free slot of the tenant. Undefined when there is none. */
 export async function insertEndpoint(
@@ -69,33 +65,24 @@ export async function insertEndpoint(
   }
 }
 
-/** An endpoint that is not deleted. */
-export async function findEndpoint(
-  sql: Sql | Transaction,
-  tenantId: string,
-  id: string,
-): Promise<WebhookEndpoint | undefined> {
-  const [row] = await asTenant(sql, tenantId)<EndpointRow[]>`
-    select ${endpointColumns(sql)} from webhook_endpoints
-    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-  `
-  return row && endpointFromRow(row)
-}
+const endpointsWhere = (sql: Sql | Transaction, filters = sql`and status <> 'deleted'`) => ({
+  table: 'webhook_endpoints',
+  columns: endpointColumns(sql),
+  filters,
+  fromRow: endpointFromRow,
+})
 
-/**
- * Lists a tenant's endpoints, or those of all tenants, newest first. Undefined when none has the cursor's
- * id.
- */
+/** An endpoint that is not deleted. */
+export const findEndpoint = (sql: Sql | Transaction, tenantId: string, id: string) =>
+  findIn(sql, tenantId, endpointsWhere(sql), { id })
+
+/** Lists a tenant's endpoints, or those of all tenants. */
 export const listEndpoints = (
   sql: Sql,
   tenantId: string | null,
   request: PageRequest,
-  filters = sql`and status <> 'deleted'`,
-): Promise<Page<WebhookEndpoint> | undefined> => {
-  const columns = endpointColumns(sql)
-  const list = { table: 'webhook_endpoints', columns, filters, fromRow: endpointFromRow }
-  return listOf(sql, tenantId, list, request)
-}
+  filters?: Fragment,
+) => listOf(sql, tenantId, endpointsWhere(sql, filters), request)
 
 /** What a tenant changes; an absent member stays as it is. */
 export interface EndpointChanges {
@@ -205,11 +192,11 @@ export async function insertTestEvent(
     for no key update
   `
   if (count === 0) return undefined
-  const [, event] = await together([
+  const [, [deliveryId]] = await together([
     endPause(tx, endpoint),
-    insertEndpointEvent(tx, endpoint, ENDPOINT_TEST),
+    writeEndpointEvent(tx, endpoint, ENDPOINT_TEST, [{ id, event_types: [EVERY_EVENT] }]),
   ])
-  return await insertDelivery(tx, tenantId, event, id)
+  return deliveryId
 }
 
 /** Lets the next attempt test an endpoint that has a pause. */
