@@ -5,12 +5,7 @@ import * as rotation from '../../src/encryption/rotation.ts'
 import * as seals from '../../src/encryption/seals.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import * as providerEvents from '../../src/db/events/provider-events.ts'
-import {
-  insertPostings,
-  insertProviderFeesIfNew,
-  makeLedgerIds,
-} from '../../src/db/ledger/ledger.ts'
-import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
+import * as ledger from '../../src/db/ledger/ledger.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/recovery/expiring-holds.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
 import * as payments from '../../src/db/payments/payments.ts'
@@ -98,15 +93,15 @@ const eventExamples: readonly Example[] = [
 ]
 
 const ledgerExamples: readonly Example[] = [
-  example(makeLedgerIds, [ID, [{ claim }]]),
-  example(insertPostings, [ID, [{ claim, entry: captureEntry }], [ID]]),
+  example(ledger.makeLedgerIds, [ID, [{ claim }]]),
+  example(ledger.insertPostings, [ID, [{ claim, entry: captureEntry }], [ID]]),
   example(
-    insertProviderFeesIfNew,
+    ledger.insertProviderFeesIfNew,
     [[PROVIDER_FEE]],
     [[{ kind: 'capture', payment_id: ID, refund_id: null, operation_id: ID }]],
   ),
-  example(ledgerTransactions.findLedgerTransaction, [ID, ID]),
-  example(ledgerTransactions.listLedgerTransactions, [
+  example(ledger.findLedgerTransaction, [ID, ID]),
+  example(ledger.listLedgerTransactions, [
     ID,
     {
       paymentId: ID,
@@ -117,7 +112,7 @@ const ledgerExamples: readonly Example[] = [
     },
     PAGE,
   ]),
-  example(ledgerTransactions.readLedgerBalances, [ID]),
+  example(ledger.readLedgerBalances, [ID]),
 ]
 
 const paymentExamples: readonly Example[] = [

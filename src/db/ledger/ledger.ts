@@ -1,11 +1,20 @@
-// Inserts postings into the ledger; they never change. Those of an operation are inserted in the transaction
-// that advances its recovery point. What the provider charges us for a movement belongs to the operation that
-// posted the movement, so that the constraint `ledger_postings_once` lets it be posted once.
+// Inserts postings into the ledger, and reads it: its transactions, each a group of postings that one
+// statement inserted, and its balances. Postings never change. Those of an operation are inserted in the
+// transaction that advances its recovery point. What the provider charges us for a movement belongs to the
+// operation that posted the movement, so that the constraint `ledger_postings_once` lets it be posted once.
 import { randomUUIDv7 } from 'node:crypto'
-import type { LedgerEntry, MovementKind, Posting } from '../../domain/ledger/ledger.ts'
+import type {
+  LedgerAccount,
+  LedgerEntry,
+  LedgerKind,
+  MovementKind,
+  Posting,
+} from '../../domain/ledger/ledger.ts'
+import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { forEachTenant, rowsOf, type RowOf, nextId } from '../connection/rows.ts'
-import { inTenants } from '../connection/transaction.ts'
+import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
+import { forEachTenant, nextId, objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
+import { asTenant, inTenants } from '../connection/transaction.ts'
 import type { OperationRow } from '../operations/operation-rows.ts'
 import type { ledgerPostings } from '../schema/payments.ts'
 
@@ -83,9 +92,8 @@ async function insertFeesOfTenant(
   `
   const operationOf = new Map(movements.map((row) => [nameOf(row), row.operation_id]))
   const rows = fees.flatMap(({ of, paymentId, refundId, currency, posting }) => {
-    const operationId = operationOf.get(
-      nameOf({ kind: of, payment_id: paymentId, refund_id: refundId }),
-    )
+    const movement = { kind: of, payment_id: paymentId, refund_id: refundId }
+    const operationId = operationOf.get(nameOf(movement))
     if (operationId === undefined) return []
     const ids = { tenantId, id: randomUUIDv7(), paymentId, refundId, operationId }
     const transactionId = nextId(tx, 'ledger', tx`${tenantId}::uuid`)
@@ -101,10 +109,89 @@ async function insertFeesOfTenant(
   return count
 }
 
-type Movement = Pick<
-  RowOf<typeof ledgerPostings>,
-  'kind' | 'payment_id' | 'refund_id' | 'operation_id'
->
+type PostingRow = RowOf<typeof ledgerPostings>
+type Movement = Pick<PostingRow, 'kind' | 'payment_id' | 'refund_id' | 'operation_id'>
 
 const nameOf = (movement: Omit<Movement, 'operation_id'>): string =>
   `${movement.kind} ${movement.payment_id} ${movement.refund_id}`
+
+type TransactionRow = Pick<
+  PostingRow,
+  'kind' | 'payment_id' | 'refund_id' | 'dispute_id' | 'currency' | 'created_at'
+> & { readonly id: string; readonly postings: readonly PostingRow[] }
+
+/**
+ * The ledger transactions of a tenant. All postings of a ledger transaction match a filter or none, because
+ * one statement inserted them with the same values, by which they are grouped. The movement comes before its
+ * fee, which is never larger.
+ */
+const transactions = (sql: Sql, tenantId: string) => ({
+  entries: sql`
+    from (
+      select
+        transaction_id as id, kind, payment_id, refund_id, dispute_id, currency,
+        created_at, jsonb_agg(to_jsonb(ledger_postings) order by amount_minor desc, id) as postings
+      from ledger_postings
+      where tenant_id = ${tenantId}
+      group by transaction_id, kind, payment_id, refund_id, dispute_id, currency, created_at
+    ) as ledger_transactions
+    where true
+  `,
+  fromRow: ({ postings, ...row }: TransactionRow): LedgerTransaction => ({
+    ...objectOf(row),
+    postings: postings.map(({ debit, credit, amount_minor }) => ({
+      debit,
+      credit,
+      amountMinor: amount_minor,
+    })),
+  }),
+})
+
+/** Finds a ledger transaction of a tenant, with its postings. */
+export const findLedgerTransaction = (sql: Sql, tenantId: string, id: string) =>
+  findIn(sql, tenantId, transactions(sql, tenantId), { id })
+
+/** An absent filter matches every ledger transaction. */
+interface LedgerFilters {
+  readonly paymentId?: string | undefined
+  readonly kind?: LedgerKind | undefined
+  readonly currency?: string | undefined
+  /** Inclusive, in ISO 8601. */
+  readonly createdFrom?: string | undefined
+  /** Exclusive, in ISO 8601. */
+  readonly createdBefore?: string | undefined
+}
+
+export const listLedgerTransactions = (
+  sql: Sql,
+  tenantId: string,
+  { paymentId, kind, currency, createdFrom, createdBefore }: LedgerFilters,
+  request: PageRequest,
+) => {
+  const filters = sql`
+    ${matching(sql, { payment_id: paymentId, kind, currency })}
+    ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
+    ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
+  `
+  const ordered = { table: 'ledger_postings', column: 'transaction_id' } as const
+  return listOf(sql, tenantId, { ...transactions(sql, tenantId), filters, ordered }, request)
+}
+
+/** The balance of each account of a tenant in each currency: debits minus credits. */
+export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<LedgerBalance[]> {
+  const rows = await asTenant(sql, tenantId)<
+    { account: LedgerAccount; currency: string; sum: string }[]
+  >`
+    select account, currency, sum(amount_minor)
+    from (
+      select debit as account, currency, amount_minor
+      from ledger_postings where tenant_id = ${tenantId}
+      union all
+      select credit, currency, -amount_minor
+      from ledger_postings where tenant_id = ${tenantId}
+    ) as entries
+    group by account, currency
+    order by currency, account
+  `
+  return rows.map(({ sum, ...balance }) => ({ ...balance, amountMinor: Number(sum) }))
+}

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Page } from '../../db/connection/pages.ts'
 import { listEvents } from '../../db/events/events.ts'
-import { listLedgerTransactions } from '../../db/ledger/ledger-transactions.ts'
+import { listLedgerTransactions } from '../../db/ledger/ledger.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { listOperationOverviews, type OperationOverview } from './operations-search.ts'
 import {

@@ -4,7 +4,7 @@ import {
   findLedgerTransaction,
   listLedgerTransactions,
   readLedgerBalances,
-} from '../../db/ledger/ledger-transactions.ts'
+} from '../../db/ledger/ledger.ts'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import {
   presentLedgerBalance,
