@@ -19,7 +19,7 @@ import {
 } from '../../domain/tenants/tenant-limits.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
-import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
+import { findIn, listOf, type PageRequest } from '../connection/pages.ts'
 import { objectsOf, type RowOf } from '../connection/rows.ts'
 import { asService } from '../connection/transaction.ts'
 import type { apiKeys, tenants } from '../schema/tenants.ts'
@@ -70,7 +70,18 @@ export async function authenticateKey(
   { sql }: Store,
   apiKey: string,
 ): Promise<AuthenticatedKey | undefined> {
-  const candidates = await findActiveKey(sql, isApiKey(apiKey) ? publicPrefix(apiKey) : NO_PREFIX)
+  const prefix = isApiKey(apiKey) ? publicPrefix(apiKey) : NO_PREFIX
+  const candidates = await asService(sql)<CandidateRow[]>`
+    select
+      key.tenant_id, key.id, key.scopes, key.secret_hash, requires_reference, providers,
+      rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min,
+      extract(epoch from key.expires_at - now())::float8 as works_seconds
+    from api_keys as key
+    join tenants on tenants.id = key.tenant_id
+    where key.prefix = ${prefix} and key.revoked_at is null
+      and (key.expires_at is null or key.expires_at > now())
+      and tenants.disabled_at is null
+  `
   const presented = hashApiKey(apiKey)
   let match: CandidateRow | undefined
   for (const candidate of candidates) {
@@ -90,20 +101,6 @@ export async function authenticateKey(
   )
 }
 
-function findActiveKey(sql: Sql, prefix: string) {
-  return asService(sql)<CandidateRow[]>`
-    select
-      key.tenant_id, key.id, key.scopes, key.secret_hash, requires_reference, providers,
-      rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min,
-      extract(epoch from key.expires_at - now())::float8 as works_seconds
-    from api_keys as key
-    join tenants on tenants.id = key.tenant_id
-    where key.prefix = ${prefix} and key.revoked_at is null
-      and (key.expires_at is null or key.expires_at > now())
-      and tenants.disabled_at is null
-  `
-}
-
 /** The status by the database's clock, as in authentication. */
 const shownColumns = (sql: Sql | Transaction): Fragment => sql`
   tenant_id, id, prefix, scopes, created_at, expires_at, revoked_at,
@@ -114,6 +111,8 @@ const shownColumns = (sql: Sql | Transaction): Fragment => sql`
     else 'active'
   end as status
 `
+
+const shownKeys = (sql: Sql | Transaction) => ({ table: 'api_keys', columns: shownColumns(sql) })
 
 /** An API key to create; by default it has every scope. */
 export interface NewApiKey {
@@ -144,21 +143,12 @@ export async function insertApiKey(
 }
 
 /** Finds an API key of any tenant. */
-export async function findApiKey(sql: Sql | Transaction, id: string): Promise<ApiKey | undefined> {
-  const found = await asService(sql)`select ${shownColumns(sql)} from api_keys where id = ${id}`
-  return objectsOf<ApiKey>(found)[0]
-}
+export const findApiKey = (sql: Sql | Transaction, id: string) =>
+  findIn<ApiKey>(sql, null, shownKeys(sql), { id })
 
-/**
- * Lists a tenant's API keys, newest first, including ended ones. Undefined when none has the
- * cursor's id.
- */
-export const listApiKeys = (
-  sql: Sql,
-  tenantId: string,
-  request: PageRequest,
-): Promise<Page<ApiKey> | undefined> =>
-  listOf(sql, tenantId, { table: 'api_keys', columns: shownColumns(sql) }, request)
+/** Lists a tenant's API keys, including ended ones. */
+export const listApiKeys = (sql: Sql, tenantId: string, request: PageRequest) =>
+  listOf<ApiKey>(sql, tenantId, shownKeys(sql), request)
 
 /**
  * Creates an API key with the scopes of another one, which expires after the grace period. Returns

@@ -6,7 +6,7 @@ import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { insertApiKey } from './api-keys.ts'
 import type { Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
-import { listOf, type Page, type PageRequest } from '../connection/pages.ts'
+import { listOf, type PageRequest } from '../connection/pages.ts'
 import { objectsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, inService } from '../connection/transaction.ts'
 import type { tenants } from '../schema/tenants.ts'
@@ -42,15 +42,13 @@ export async function createTenant(
   })
 }
 
-/** Finds a tenant. */
 export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
   const found = await asTenant(sql, id)`select * from tenants where id = ${id}`
   return objectsOf<Tenant>(found)[0]
 }
 
-/** Lists all tenants, newest first. Undefined when none has the cursor's id. */
-export const listTenants = (sql: Sql, request: PageRequest): Promise<Page<Tenant> | undefined> =>
-  listOf(sql, undefined, { table: 'tenants' }, request)
+export const listTenants = (sql: Sql, request: PageRequest) =>
+  listOf<Tenant>(sql, undefined, { table: 'tenants' }, request)
 
 /**
  * Changes columns of a tenant. False when there is no such tenant. API processes read some of them with
