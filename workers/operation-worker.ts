@@ -2,7 +2,7 @@
 // retry it with backoff, or move it to the dead letters.
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
-import { readLastError } from '../src/db/operations/leases.ts'
+import { readOperationState } from '../src/db/operations/operation-rows.ts'
 import { mayBecomeVisible, type OperationJob } from '../src/db/queue/jobs.ts'
 import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { LeaseLostError } from '../src/engine/lease.ts'
@@ -63,7 +63,8 @@ async function explainGivingUp(
 ): Promise<object> {
   const reason = 'out of tries'
   try {
-    return { reason, last_error: await readLastError(store.sql, { tenantId, id: operationId }) }
+    const state = await readOperationState(store.sql, { tenantId, id: operationId })
+    return { reason, last_error: state?.lastError ?? null }
   } catch {
     // The store is unavailable. The row has the error, too; it matters more that the job is a dead
     // letter.

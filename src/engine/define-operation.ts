@@ -2,7 +2,7 @@
 // call, and its `record` function returns what to write, without any I/O of its own. So neither a
 // second provider call in a phase nor a provider call inside a transaction can be expressed.
 import type { Transaction } from '../db/connection/client.ts'
-import type { ResourceChange, Writes } from '../db/operations/phase-records.ts'
+import type { ResourceChange, Writes } from '../db/operations/record-phases.ts'
 import type { FeeSchedule } from '../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../domain/operations/outcome.ts'
 import type { FinalAnswer } from '../domain/operations/stored-response.ts'

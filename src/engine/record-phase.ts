@@ -1,13 +1,12 @@
 // Records a phase: writes the outcome of its provider call and advances the recovery point, in one
 // transaction that is fenced by lease epoch and recovery point.
 import { readOperationState } from '../db/operations/operation-rows.ts'
-import {
-  eventTypesOf,
-  type PhaseRecord,
-  withChange,
-  type Writes,
-} from '../db/operations/phase-records.ts'
-import type { RecordedMove } from '../db/operations/record-phases.ts'
+import type {
+  PhaseRecord,
+  RecordedMove,
+  ResourceChange,
+  Writes,
+} from '../db/operations/record-phases.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
@@ -39,6 +38,16 @@ export async function recordPhase(
   }
   for (const type of eventTypesOf(recorded.record.writes)) engine.observe.insertedEvents(type, 1)
   return recorded.step
+}
+
+/** The types of the events that the record inserts. */
+function eventTypesOf({ payment, refund, dispute, announces }: Writes): readonly string[] {
+  const changes = Object.entries({ payment, refund }).flatMap(([kind, changed]) =>
+    changed === undefined || changed.status === changed.previousStatus
+      ? []
+      : `${kind}.${changed.status}`,
+  )
+  return [...changes, ...(dispute?.events ?? []), ...(announces === undefined ? [] : [announces])]
 }
 
 async function recordUntilKnown(
@@ -129,6 +138,22 @@ function nextStep(clock: Pick<Clock, 'now'>, operation: Operation, call: CallRes
     step = localStep
   }
   return { step, record: { runs, writes } }
+}
+
+/**
+ * Adds the change of the next phase to the writes. Both become one change of the row, starting from
+ * the status before the first.
+ */
+export function withChange(writes: Writes, { payment, refund }: ResourceChange): Writes {
+  const { payment: paid, refund: given, ...rest } = writes
+  const { dispute: _, announces: _announces, stores: _stores, ...others } = rest
+  if (payment !== undefined) {
+    const { previousStatus } = paid ?? payment
+    return { ...others, payment: { ...payment, previousStatus } }
+  }
+  if (refund === undefined) return writes
+  const { previousStatus } = given ?? refund
+  return { ...others, refund: { ...refund, previousStatus } }
 }
 
 /** Whether it has a transaction of its own: an event contains the payment as the one before left it. */

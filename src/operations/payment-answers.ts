@@ -1,5 +1,5 @@
 // The final responses of operations on a payment.
-import type { Writes } from '../db/operations/phase-records.ts'
+import type { Writes } from '../db/operations/record-phases.ts'
 import type { Declined } from '../domain/operations/outcome.ts'
 import {
   hasExpired,

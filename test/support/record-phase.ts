@@ -1,8 +1,11 @@
 // Records one phase for a test. The service records phases in batches.
 import type { Sql } from '../../src/db/connection/client.ts'
 import type { Claim } from '../../src/db/operations/leases.ts'
-import type { PhaseRecord } from '../../src/db/operations/phase-records.ts'
-import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
+import {
+  type PhaseRecord,
+  recordEach,
+  type PhaseToRecord,
+} from '../../src/db/operations/record-phases.ts'
 import type { StoredResponse } from '../../src/domain/operations/operation.ts'
 
 const EMPTY_RECORD: PhaseRecord = { runs: [], writes: {} }

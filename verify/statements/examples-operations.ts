@@ -15,8 +15,11 @@ import { insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
 import * as leases from '../../src/db/operations/leases.ts'
 import { readOperation, readOperationState } from '../../src/db/operations/operation-rows.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
-import type { Writes } from '../../src/db/operations/phase-records.ts'
-import { type PhaseToRecord, recordEach } from '../../src/db/operations/record-phases.ts'
+import {
+  type Writes,
+  type PhaseToRecord,
+  recordEach,
+} from '../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import * as requestedChecks from '../../src/db/operations/requested-checks.ts'
 import { claimDueChecks, postponeCheckIfUnknown } from '../../src/recovery/due-checks.ts'
@@ -30,8 +33,8 @@ import { reminderOf } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
-import type { Example } from './example.ts'
 import {
+  type Example,
   CHECK_DELAYS_SECONDS,
   claim,
   dispute,
@@ -211,7 +214,6 @@ const operationExamples: readonly Example[] = [
   example(readOperation, [REF]),
   example(leases.readUnknownFor, [REF]),
   example(readOperationState, [REF]),
-  example(leases.readLastError, [REF]),
   example(leases.renewIfOwner, [claim, LEASE_MS]),
   example(leases.giveBackIfOwner, [
     claim,

@@ -42,20 +42,18 @@ export async function claimEachIfUnowned(
   leaseMs: number,
 ): Promise<(Claim | undefined)[]> {
   const rows = await inTenants(sql, refs, async (tx) => {
-    const claimed = await forEachTenant(refs, (tenantId, own) =>
-      claimOfTenant(tx, tenantId, own, leaseMs),
-    )
+    const claimed = await forEachTenant(refs, (tenantId, own) => claim(tx, tenantId, own, leaseMs))
     return await joinResources(tx, claimed.flat(), true)
   })
-  const claims = new Map(rows.map((claim) => [nameOf(claim), claim]))
+  const claims = new Map(rows.map((row) => [nameOf(row), row]))
   return refs.map((ref) => {
-    const claim = claims.get(nameOf(ref))
+    const own = claims.get(nameOf(ref))
     claims.delete(nameOf(ref))
-    return claim
+    return own
   })
 }
 
-async function claimOfTenant(
+async function claim(
   tx: Transaction,
   tenantId: string,
   refs: readonly OperationRef[],
@@ -240,15 +238,4 @@ export async function dropFallbackIfOwner(tx: Transaction, fence: Fence): Promis
     update idempotency_keys set parameters = parameters - 'fallback'
     where ${isOwner(tx, fence)} and parameters ? 'fallback'
   `
-}
-
-/** Why the last run of an operation reached no final state. */
-export async function readLastError(
-  sql: Sql,
-  { tenantId, id }: OperationRef,
-): Promise<string | null> {
-  const [row] = await asTenant(sql, tenantId)<{ last_error: string | null }[]>`
-    select last_error from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
-  `
-  return row?.last_error ?? null
 }

@@ -6,40 +6,34 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { objectOf, type ObjectOf, type RowOf } from '../connection/rows.ts'
+import { objectOf, type ObjectOf } from '../connection/rows.ts'
 import { asTenant, lastly, together } from '../connection/transaction.ts'
 import { keyColumns, type KeyRow, isOperation } from '../idempotency/idempotency-keys.ts'
 import { disputeFromRow } from '../payments/disputes.ts'
 import { paymentFromRow } from '../payments/payments.ts'
 import { refundFromRow } from '../payments/refunds.ts'
-import type { Evidence } from '../schema/idempotency-keys.ts'
-import type { tenants } from '../schema/tenants.ts'
 
 /** An operation with its resources. */
-export interface OperationRow extends OperationRef {
-  readonly operation: string
-  readonly key: string
-  /** When the operation was accepted. */
-  readonly createdAt: Date
-  readonly parameters: Readonly<Record<string, unknown>>
+export interface OperationRow extends Pick<
+  ObjectOf<KeyRow>,
+  | 'tenantId'
+  | 'id'
+  | 'operation'
+  | 'key'
+  | 'createdAt'
+  | 'parameters'
+  | 'recoveryPoint'
+  | 'leaseEpoch'
+  | 'inDoubt'
+  | 'keyGeneration'
+> {
   readonly paymentId: string
-  readonly recoveryPoint: string
-  readonly leaseEpoch: number
   /** The number of claims so far. */
   readonly attempt: number
-  /**
-   * Whether the provider call of the current phase may already have been executed, by an earlier
-   * owner.
-   */
-  readonly inDoubt: boolean
-  /**
-   * How long ago the provider call of the current phase can first have been made, in milliseconds.
-   */
+  /** How long ago the provider call of the current phase can first have been made. */
   readonly phaseAgeMs: number
-  /** How long ago the operation was accepted, in milliseconds. */
+  /** How long ago the operation was accepted. */
   readonly ageMs: number
-  /** Distinguishes the provider keys of a phase. */
-  readonly keyGeneration: number
   readonly payment: Payment
   readonly refund: Refund | null
   readonly dispute: Dispute | null
@@ -47,12 +41,9 @@ export interface OperationRow extends OperationRef {
 }
 
 /** An operation, with what the outcome resolver reads of it besides. */
-export interface JoinedOperation extends OperationRow {
-  readonly unknownAt: Date | null
+export interface JoinedOperation
+  extends OperationRow, Pick<ObjectOf<KeyRow>, 'unknownAt' | 'failureKept' | 'evidence'> {
   readonly unknownForSeconds: number | null
-  /** Whether the provider may keep a failure under the provider key, and execute the call late. */
-  readonly failureKept: boolean
-  readonly evidence: Evidence | null
 }
 
 /**
@@ -99,7 +90,7 @@ async function findResources<Resource extends OperationRef>(
   table: 'payments' | 'refunds' | 'disputes',
   column: 'payment_id' | 'refund_id' | 'dispute_id',
   fromRow: (row: never) => Resource,
-): Promise<ReadonlyMap<string, Resource>> {
+) {
   const ids = rows.flatMap((row) => row[column] ?? [])
   if (ids.length === 0) return new Map()
   const found = await tx<never[]>`
@@ -120,10 +111,7 @@ interface AgesRow extends Pick<KeyRow, 'tenant_id' | 'id'> {
 }
 
 /** Not by the statement that changes them: on Citus, that may return no function of the time. */
-async function findAges(
-  tx: Transaction,
-  rows: readonly KeyRow[],
-): Promise<ReadonlyMap<string, ObjectOf<AgesRow>>> {
+async function findAges(tx: Transaction, rows: readonly KeyRow[]) {
   const found = await tx<AgesRow[]>`
     select
       tenant_id, id,
@@ -137,22 +125,12 @@ async function findAges(
   return new Map(found.map(objectOf).map((ages) => [nameOf(ages), ages]))
 }
 
-type FeesRow = Pick<RowOf<typeof tenants>, 'id' | 'fee_basis_points' | 'fee_fixed_minor'>
-
-async function findFees(
-  tx: Transaction,
-  rows: readonly KeyRow[],
-): Promise<ReadonlyMap<string, FeeSchedule>> {
-  const found = await tx<FeesRow[]>`
-    select id, fee_basis_points, fee_fixed_minor from tenants
+async function findFees(tx: Transaction, rows: readonly KeyRow[]) {
+  const found = await tx<(FeeSchedule & { readonly id: string })[]>`
+    select id, fee_basis_points as "basisPoints", fee_fixed_minor as "fixedMinor" from tenants
     where id = any(${tenantsOf(rows)}::uuid[])
   `
-  return new Map(
-    found.map((row) => [
-      row.id,
-      { basisPoints: row.fee_basis_points, fixedMinor: row.fee_fixed_minor },
-    ]),
-  )
+  return new Map(found.map(({ id, ...fees }) => [id, fees]))
 }
 
 /** Reads an operation for a caller without a lease. */
@@ -167,11 +145,12 @@ export async function readOperation(
   return operation
 }
 
-/** The progress of an operation, and its lease epoch. */
-export interface OperationState {
+interface OperationState {
   readonly status: OperationStatus
   readonly recoveryPoint: string
   readonly leaseEpoch: number
+  /** Why its last run reached no final state. */
+  readonly lastError: string | null
 }
 
 /** Reads who may act on an operation now. */
@@ -180,7 +159,9 @@ export async function readOperationState(
   ref: OperationRef,
 ): Promise<OperationState | undefined> {
   const [row] = await asTenant(sql, ref.tenantId)<OperationState[]>`
-    select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
+    select
+      status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch",
+      last_error as "lastError"
     from idempotency_keys
     where ${isOperation(sql, ref)}
   `

@@ -4,8 +4,7 @@ import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Store, Transaction } from '../connection/client.ts'
 import { objectOf, rowsOf, type NewRow, type ObjectOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
-import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
-import type { phaseRuns } from '../schema/idempotency-keys.ts'
+import type { idempotencyKeys, phaseRuns } from '../schema/idempotency-keys.ts'
 
 /** One try of a phase, from the engine. */
 export interface PhaseRun {

@@ -1,8 +1,14 @@
 // Records phases: one transaction writes the outcomes of their provider calls and advances the recovery
 // points. Its first statements move the rows of the keys, under lease epoch and recovery point, so that a
 // worker that lost its lease writes nothing.
+import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
+import type { ProviderEvent } from '../../domain/events/provider-event.ts'
+import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
+import type { ChangedDispute } from '../../domain/payments/dispute.ts'
+import type { ChangedPayment, PaymentNotes } from '../../domain/payments/payment.ts'
+import type { ChangedRefund } from '../../domain/payments/refund.ts'
 import type { Counts } from '../../domain/tenants/tenant-counts.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
@@ -22,8 +28,40 @@ import { updateRefund } from '../payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../queue/jobs.ts'
 import { isOwner } from '../idempotency/idempotency-keys.ts'
 import type { Claim } from './leases.ts'
-import type { PhaseRecord, Writes } from './phase-records.ts'
-import { appendPhaseRuns } from './phase-runs.ts'
+import { appendPhaseRuns, type PhaseRun } from './phase-runs.ts'
+
+/**
+ * The resource that a phase changes: a payment, a refund or a dispute, never several, because a
+ * statement may change a row only once. A change of the status is an event. A phase that changes
+ * none can store something on its payment instead, and announce an event about it.
+ */
+export type ResourceChange =
+  | Only<'payment', ChangedPayment>
+  | Only<'refund', ChangedRefund>
+  | Only<'dispute', ChangedDispute>
+  | Only<'announces', AnnouncedEvent, { readonly stores?: PaymentNotes }>
+
+type Only<Name extends Member, Value, With = unknown> = With & {
+  readonly [Key in Name]?: Value
+} & {
+  readonly [Key in Exclude<Member, Name | keyof With>]?: never
+}
+
+type Member = 'payment' | 'refund' | 'dispute' | 'announces' | 'stores'
+
+/** All writes of a phase. */
+export type Writes = ResourceChange & {
+  /** The ledger transactions to insert. */
+  readonly ledger?: readonly LedgerEntry[]
+  /** An internal event, which makes a worker look at the payment again later. */
+  readonly reminder?: ProviderEvent
+}
+
+/** The record of a phase beside the recovery point: the tries of its call, and its writes. */
+export interface PhaseRecord {
+  readonly runs: readonly PhaseRun[]
+  readonly writes: Writes
+}
 
 /**
  * How the operation goes on: it advances to the next recovery point and renews its lease, or it

@@ -1,7 +1,7 @@
 // The operation `payment.create`: authorizes, then captures unless the client captures later.
 //
 // The table is the state machine. The functions below it are in the order in which they run.
-import type { ResourceChange } from '../../db/operations/phase-records.ts'
+import type { ResourceChange } from '../../db/operations/record-phases.ts'
 import { reminderOf } from '../../domain/events/provider-event.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Declined, FinalOutcome } from '../../domain/operations/outcome.ts'

@@ -9,9 +9,9 @@ import {
   batchRecords,
   recordEach,
   type PhaseToRecord,
+  type Writes,
 } from '../../../src/db/operations/record-phases.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
-import type { Writes } from '../../../src/db/operations/phase-records.ts'
 import { createCounts } from '../../../src/domain/tenants/tenant-counts.ts'
 import { findPayment, StaleResourceError } from '../../../src/db/payments/payments.ts'
 import { findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'

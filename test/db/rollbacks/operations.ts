@@ -9,8 +9,11 @@ import {
   handOverIfOwner,
   type Claim,
 } from '../../../src/db/operations/leases.ts'
-import type { Writes } from '../../../src/db/operations/phase-records.ts'
-import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
+import {
+  type Writes,
+  recordEach,
+  type PhaseToRecord,
+} from '../../../src/db/operations/record-phases.ts'
 import {
   deadLetterOrphanedJobs,
   parkIfExpired,

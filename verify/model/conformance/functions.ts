@@ -407,7 +407,6 @@ const calls: Readonly<Record<string, Call>> = {
   'delete old tombstones': (sql, random) =>
     reaper.deleteOldTombstones(sql, { limit: 50, retentionSeconds: random.pick([-1_000, 1_000]) }),
   'find the start of a retry': (sql, random) => findSecondsUntilStart(sql, anyRef(random)),
-  'read the last error': (sql, random) => leases.readLastError(sql, anyRef(random)),
   'find ids of the provider': (sql, random) =>
     providerEvents.findProviderPaymentIds(sql, paymentOf(random.below(3))),
 }
