@@ -1,12 +1,8 @@
 // Reads idempotency keys, and what clients may see of them, counts them, and reopens them.
 import { randomUUID } from 'node:crypto'
-import type { CancellationStatus, Tombstone } from '../../domain/idempotency/idempotency-key.ts'
+import type { Tombstone } from '../../domain/idempotency/idempotency-key.ts'
 import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
-import type {
-  OperationRef,
-  OperationStatus,
-  StoredResponse,
-} from '../../domain/operations/operation.ts'
+import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'
 import { responseBody } from '../../encryption/encryption.ts'
@@ -18,41 +14,13 @@ import {
   OPERATIONS_QUEUE,
 } from '../queue/jobs.ts'
 import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
-import type { RowOf } from '../connection/rows.ts'
+import type { ObjectOf, RowOf } from '../connection/rows.ts'
 import {
   findTombstone,
   FirstSentRefusedError,
   KeyExpiredError,
   tombstoneFromRow,
 } from './key-tombstones.ts'
-
-/** An idempotency key, as its client may see it. */
-export interface IdempotencyKey extends OperationRef {
-  readonly key: string
-  /** Of the request as it was sent. */
-  readonly fingerprint: Buffer
-  /** Null for an operation of our own, which has no request. */
-  readonly validated: ValidatedFingerprint | null
-  readonly operation: string
-  /** Null for a local operation. */
-  readonly paymentId: string | null
-  readonly refundId: string | null
-  readonly status: OperationStatus
-  readonly recoveryPoint: string
-  readonly attempts: number
-  /**
-   * Until the lease of a running operation ends, or an unknown outcome is looked up next. Null when
-   * neither is scheduled.
-   */
-  readonly dueInSeconds: number | null
-  readonly createdAt: Date
-  readonly expiresAt: Date
-  /** The tombstone of the expired key, when this is not the key's first operation. */
-  readonly earlier: Tombstone | null
-  /** What became of the client's request to cancel the key; null when there is none. */
-  readonly cancellation: CancellationStatus | null
-  readonly response: StoredResponse | null
-}
 
 /** What is read of the row of a key. Times at which something is due are read as durations. */
 export type KeyRow = Omit<
@@ -67,13 +35,38 @@ export type KeyRow = Omit<
   | 'finished_at'
 >
 
-/** The columns of `KeyRow`. */
 export const keyColumns = (sql: Sql | Transaction): Fragment => sql`
   tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation, payment_id,
   refund_id, dispute_id, parameters, status, recovery_point, lease_epoch, attempts, in_doubt,
   failure_kept, key_generation, unknown_at, evidence, earlier, cancellation, response_version,
   response_status, response_headers, response_body, created_at, expires_at
 `
+
+/** An idempotency key, as its client may see it. */
+export interface IdempotencyKey extends Pick<
+  ObjectOf<KeyRow>,
+  | 'tenantId'
+  | 'id'
+  | 'key'
+  | 'fingerprint'
+  | 'operation'
+  | 'paymentId'
+  | 'refundId'
+  | 'status'
+  | 'recoveryPoint'
+  | 'attempts'
+  | 'createdAt'
+  | 'expiresAt'
+  | 'cancellation'
+> {
+  /** Null for an operation of our own, which has no request. */
+  readonly validated: ValidatedFingerprint | null
+  /** Until the lease ends, or an unknown outcome is looked up next; null when neither is scheduled. */
+  readonly dueInSeconds: number | null
+  /** The tombstone of the expired key, when this is not the key's first operation. */
+  readonly earlier: Tombstone | null
+  readonly response: StoredResponse | null
+}
 
 /** Absent where the row was changed: no change leaves an operation in progress that a client may see. */
 type DueKeyRow = KeyRow & { readonly due_in_seconds?: number | null }
@@ -160,7 +153,7 @@ export interface KeyName {
   readonly key: string
 }
 
-/** Finds idempotency keys of one tenant; undefined for one that does not exist. */
+/** Finds keys of one tenant. */
 export async function findEach(
   sql: Sql | Transaction,
   names: readonly KeyName[],
@@ -171,7 +164,6 @@ export async function findEach(
   return names.map(({ key }) => found.get(key))
 }
 
-/** Finds the rows of keys of one tenant. */
 export async function findKeyRows(
   sql: Sql | Transaction,
   tenantId: string,
@@ -248,10 +240,7 @@ export async function findSecondsUntilStart(
   })
 }
 
-/**
- * The number of the tenant's operations that are pending, processing or unknown, counted up to
- * `most`.
- */
+/** The number of the tenant's operations that are pending, processing or unknown, up to `most`. */
 export async function countActiveKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
   const [row] = await asTenant(sql, tenantId)<{ active: number }[]>`
     select count(*)::int as active from (
@@ -271,9 +260,8 @@ export async function countActiveKeys(sql: Sql, tenantId: string, most: number):
 }
 
 /**
- * The number of all idempotency keys of a tenant, counted up to `most`. It reads as many entries of
- * an index. In a transaction it has a connection of its own, so that no other statement waits for
- * it.
+ * The number of all keys of a tenant, up to `most`. It reads as many entries of an index. In a transaction it
+ * has a connection of its own, so that no other statement waits for it.
  */
 export async function countStoredKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
   return await inTenant(sql, tenantId, async (tx) => {
@@ -285,10 +273,10 @@ export async function countStoredKeys(sql: Sql, tenantId: string, most: number):
   })
 }
 
-// Fences the writes of a worker: by its lease epoch, and by the recovery point that it read. The first
-// statement of its transaction changes the row of the key under them, and what follows stands on that.
-
-/** The lease of a worker, and the recovery point at which it must still be. */
+/**
+ * What fences the writes of a worker: its lease epoch, and the recovery point that it read. The first
+ * statement of its transaction changes the row of the key under them, and what follows stands on that.
+ */
 export interface Fence extends OperationRef {
   readonly recoveryPoint: string
   readonly leaseEpoch: number
