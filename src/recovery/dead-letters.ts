@@ -6,7 +6,7 @@ import { isAscending, toPage, type Page, type PageRequest } from '../db/connecti
 import { objectsOf } from '../db/connection/rows.ts'
 import {
   addJobs,
-  providerEventJob,
+  type ProviderEventJob,
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
   PROVIDER_EVENTS_DEAD_LETTERS,
@@ -161,7 +161,8 @@ export async function requeueProviderEventUnlessApplied(
     returning tenant_id as "tenantId"
   `
   if (event === undefined) return false
-  await addJobs(tx, queue, [{ data: providerEventJob({ provider, id, ...event }) }])
+  const data: ProviderEventJob = { provider, eventId: id, ...event }
+  await addJobs(tx, queue, [{ data }])
   return true
 }
 

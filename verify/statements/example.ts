@@ -146,7 +146,7 @@ export const disputeRow = { id: ID, payment_id: ID, status: 'needs_response' }
 export const queued = { ...REF, jobId: ID }
 
 /** An event of the provider with a new job. */
-export const queuedEvent = { provider: PROVIDER, id: 'evt_1', tenantId: ID }
+export const queuedEvent = { provider: PROVIDER, eventId: 'evt_1', tenantId: ID }
 
 /** The row of an event, and of an endpoint that subscribed to it. */
 export const writtenEvent = { id: ID, type: 'payment.succeeded' }

@@ -27,6 +27,7 @@ import * as webhookAttempts from '../../src/webhooks/deliver-webhook.ts'
 import { claimTestIfHalfOpen, judgeEndpoint } from '../../src/webhooks/endpoint-health.ts'
 import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
 import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
+import { announceEarlyFraudWarning } from '../../src/operations/follow-dispute/apply-dispute-event.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import { FAILURES_TO_OPEN } from '../../src/domain/webhooks/webhook-endpoint.ts'
 import type { Example } from './example.ts'
@@ -78,14 +79,14 @@ const eventExamples: readonly Example[] = [
   example(providerEvents.findProviderEvent, [providerEvent]),
   example(providerEvents.nameSubjectIfUnnamed, [providerEvent, payment]),
   example(providerEvents.closeProviderEventIfPending, [providerEvent, 'applied']),
-  example(providerEvents.findRefundOfObject, [payment, 're_1']),
+  example(refunds.findRefundOfObject, [payment, 're_1']),
   example(
-    providerEvents.announceEarlyFraudWarning,
+    announceEarlyFraudWarning,
     [payment, { provider: PROVIDER, objectId: 'issfr_1' }],
     [...WRITTEN, [paymentRow], ...WITH_DELIVERY],
   ),
   example(providerEvents.findProviderPaymentIds, [payment]),
-  example(providerEvents.requeueStaleEvents, [PROVIDER, REMINDER], [[{ id: ID, tenantId: ID }]]),
+  example(providerEvents.requeueStaleEvents, [PROVIDER, REMINDER], [[queuedEvent]]),
   example(providerEvents.listUnmatchedEvents, [
     { provider: PROVIDER, ...WINDOW },
     { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },

@@ -1,28 +1,23 @@
 // Stores and reads the provider's events. One transaction stores an event and its job, so that an
 // acknowledged event is always applied. And those that were left behind: those whose job was lost, and those
 // that match no payment of ours.
-import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 import type {
   ProviderEvent,
   ProviderEventRef,
   ProviderEventStatus,
 } from '../../domain/events/provider-event.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import type { Refund } from '../../domain/payments/refund.ts'
-import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
-import { asService, asTenant, inService, inTenant } from '../connection/transaction.ts'
+import { asService, asTenant, inService } from '../connection/transaction.ts'
 import {
   addJobs,
-  providerEventJob,
-  type EventOfJob,
   JOB_SCHEMA,
   PROVIDER_EVENTS_QUEUE,
   REMINDERS_QUEUE,
+  type ProviderEventJob,
 } from '../queue/jobs.ts'
 import type { providerEvents } from '../schema/events.ts'
-import { writePaymentEvents } from './write-events.ts'
 
 /** An event in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
@@ -61,16 +56,13 @@ export async function addProviderEvents(
     paymentId: event.subject?.paymentId,
     occurredAt: event.occurredAt,
   }))
-  const stored = await tx<EventOfJob[]>`
+  const stored = await tx<ProviderEventJob[]>`
     insert into provider_events ${rowsOf(tx, rows)}
     on conflict (provider, id) do nothing
-    returning provider, id, tenant_id as "tenantId"
+    returning provider, id as "eventId", tenant_id as "tenantId"
   `
-  await addJobs(
-    tx,
-    queue,
-    stored.map((event) => ({ data: providerEventJob(event) })),
-  )
+  const jobs = stored.map((data) => ({ data }))
+  await addJobs(tx, queue, jobs)
   return stored.length > 0
 }
 
@@ -134,52 +126,6 @@ export async function findProviderPaymentIds(
   return rows.map((row) => row.provider_payment_id)
 }
 
-/**
- * Finds the refund of a payment that an object of the provider is. If no refund names the object
- * yet, one that does not know its object yet.
- */
-export async function findRefundOfObject(
-  sql: Sql | Transaction,
-  { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
-  objectId: string,
-): Promise<Refund | undefined> {
-  const [row] = await asTenant(sql, tenantId)<RefundRow[]>`
-    select * from refunds
-    where tenant_id = ${tenantId} and payment_id = ${paymentId}
-      and (
-        provider_refund_id = ${objectId}
-        or provider_refund_id is null and status in ('processing', 'unknown')
-      )
-    order by provider_refund_id nulls last
-    limit 1
-  `
-  return row && refundFromRow(row)
-}
-
-/**
- * Inserts the event `payment.early_fraud_warning`. The provider sends several events about a warning.
- * An internal event of the inbox, with an id made from the warning, lets one of them announce it.
- * Returns whether this call did.
- */
-export async function announceEarlyFraudWarning(
-  sql: Sql,
-  { tenantId, id: paymentId, providerPaymentId }: Payment,
-  { provider, objectId }: Pick<ProviderEvent, 'provider' | 'objectId'>,
-): Promise<boolean> {
-  return await inTenant(sql, tenantId, async (tx) => {
-    const id = `warning_${objectId}`
-    const subject = { tenantId, paymentId, providerPaymentId, objectId }
-    const kind = { type: 'warning', about: 'early_fraud_warning', status: 'applied' }
-    const times = { occurredAt: tx`now()`, settledAt: tx`now()` }
-    const { count } = await tx`
-      insert into provider_events ${rowsOf(tx, [{ provider, id, ...subject, ...kind, ...times }])}
-      on conflict (provider, id) do nothing
-    `
-    if (count === 1) await writePaymentEvents(tx, tenantId, [paymentId], EARLY_FRAUD_WARNING)
-    return count === 1
-  })
-}
-
 const STALE_AFTER = '1 hour'
 
 /** The number of events that one statement handles. */
@@ -195,8 +141,8 @@ export async function requeueStaleEvents(
   reminder: string,
 ): Promise<number> {
   return await inService(sql, async (tx) => {
-    const stale = await tx<{ id: string; tenantId: string | null }[]>`
-      select id, tenant_id as "tenantId" from provider_events as event
+    const stale = await tx<ProviderEventJob[]>`
+      select provider, id as "eventId", tenant_id as "tenantId" from provider_events as event
       where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
         and provider = ${provider} and type <> ${reminder}
         and not exists (
@@ -208,7 +154,7 @@ export async function requeueStaleEvents(
       order by received_at
       limit ${BATCH}
     `
-    const jobs = stale.map((event) => ({ data: providerEventJob({ provider, ...event }) }))
+    const jobs = stale.map((data) => ({ data }))
     await addJobs(tx, PROVIDER_EVENTS_QUEUE, jobs)
     return stale.length
   })

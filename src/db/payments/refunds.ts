@@ -129,8 +129,29 @@ export const listRefunds = (
   return listOf(sql, tenantId, { ...REFUNDS, where }, request)
 }
 
-/** What is captured of a payment and not returned. */
-export interface Unreturned {
+/**
+ * Finds the refund of a payment that an object of the provider is. If no refund names the object
+ * yet, one that does not know its object yet.
+ */
+export async function findRefundOfObject(
+  sql: Sql | Transaction,
+  { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
+  objectId: string,
+): Promise<Refund | undefined> {
+  const [row] = await asTenant(sql, tenantId)<RefundRow[]>`
+    select * from refunds
+    where tenant_id = ${tenantId} and payment_id = ${paymentId}
+      and (
+        provider_refund_id = ${objectId}
+        or provider_refund_id is null and status in ('processing', 'unknown')
+      )
+    order by provider_refund_id nulls last
+    limit 1
+  `
+  return row && refundFromRow(row)
+}
+
+interface Unreturned {
   /** What no refund returns, and none reserves. */
   readonly leftMinor: number
   /** Whether a refund is under way that the provider has not accepted: it may release its amount. */

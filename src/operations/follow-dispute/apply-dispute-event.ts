@@ -2,16 +2,14 @@
 // the payment names the provider's. If it is new or has changed, `dispute.follow` records that.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Sql } from '../../db/connection/client.ts'
-import { asService } from '../../db/connection/transaction.ts'
-import {
-  nameSubjectIfUnnamed,
-  type StoredProviderEvent,
-  announceEarlyFraudWarning,
-} from '../../db/events/provider-events.ts'
+import { rowsOf } from '../../db/connection/rows.ts'
+import { asService, inTenant } from '../../db/connection/transaction.ts'
+import { nameSubjectIfUnnamed, type StoredProviderEvent } from '../../db/events/provider-events.ts'
+import { writePaymentEvents } from '../../db/events/write-events.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { findDisputeOfObject, insertDispute, selectDispute } from '../../db/payments/disputes.ts'
 import { findPayment, paymentFromRow, type PaymentRow } from '../../db/payments/payments.ts'
-import { keyOfProviderEvent } from '../../domain/events/provider-event.ts'
+import { keyOfProviderEvent, type ProviderEvent } from '../../domain/events/provider-event.ts'
 import { disputeHasMovedOn } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -101,4 +99,27 @@ export async function applyEarlyFraudWarning(
   const isNew = await announceEarlyFraudWarning(sql, payment, event)
   if (isNew) engine.observe.insertedEvents(EARLY_FRAUD_WARNING, 1)
   return isNew ? 'applied' : 'ignored'
+}
+
+/**
+ * Inserts the event, unless another event about the warning did: an internal event of the inbox, with an id
+ * made from the warning, lets one of them announce it. Returns whether this call did.
+ */
+export async function announceEarlyFraudWarning(
+  sql: Sql,
+  { tenantId, id: paymentId, providerPaymentId }: Payment,
+  { provider, objectId }: Pick<ProviderEvent, 'provider' | 'objectId'>,
+): Promise<boolean> {
+  return await inTenant(sql, tenantId, async (tx) => {
+    const id = `warning_${objectId}`
+    const subject = { tenantId, paymentId, providerPaymentId, objectId }
+    const kind = { type: 'warning', about: 'early_fraud_warning', status: 'applied' }
+    const times = { occurredAt: tx`now()`, settledAt: tx`now()` }
+    const { count } = await tx`
+      insert into provider_events ${rowsOf(tx, [{ provider, id, ...subject, ...kind, ...times }])}
+      on conflict (provider, id) do nothing
+    `
+    if (count === 1) await writePaymentEvents(tx, tenantId, [paymentId], EARLY_FRAUD_WARNING)
+    return count === 1
+  })
 }

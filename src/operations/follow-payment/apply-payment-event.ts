@@ -5,7 +5,7 @@ import { inTenant, lastly } from '../../db/connection/transaction.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { findPayment, markProcessingIfIn, selectPaymentIfIn } from '../../db/payments/payments.ts'
-import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
+import type { StoredProviderEvent } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/requested-checks.ts'
 import {
   isFinal,
@@ -26,7 +26,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { cancelPayment, type CancelParameters } from '../cancel-payment/phases.ts'
 import { pursue, reopen, reserve, type EventResult } from '../operations-of-events.ts'
 import { followPayment } from './phases.ts'
-import { lockRefundIfIn } from '../../db/payments/refunds.ts'
+import { findRefundOfObject, lockRefundIfIn } from '../../db/payments/refunds.ts'
 import {
   type Refund,
   type RefundStatus,

@@ -1,11 +1,8 @@
 // Transactions of webhooks, of the provider's events, of holds that end, and of operators.
 import { randomUUIDv7 } from 'node:crypto'
 import { beforeAll } from '@jest/globals'
-import {
-  announceEarlyFraudWarning,
-  requeueStaleEvents,
-  storeProviderEvent,
-} from '../../../src/db/events/provider-events.ts'
+import { requeueStaleEvents, storeProviderEvent } from '../../../src/db/events/provider-events.ts'
+import { announceEarlyFraudWarning } from '../../../src/operations/follow-dispute/apply-dispute-event.ts'
 import { announceIfExpiring, lookIfExpired } from '../../../src/recovery/expiring-holds.ts'
 import { requeueProviderEventUnlessApplied } from '../../../src/recovery/dead-letters.ts'
 import { deleteOldProviderEvents } from '../../../src/recovery/prune.ts'
