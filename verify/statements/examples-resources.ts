@@ -221,6 +221,11 @@ const tenantExamples: readonly Example[] = [
 
 const webhookExamples: readonly Example[] = [
   example(writeEvents.findSubscribers, [ID]),
+  example(
+    writeEvents.writeEvents,
+    [ID, [{ type: 'payment.succeeded', kind: 'payment', row: paymentRow }]],
+    WITH_DELIVERY,
+  ),
   example(writeEvents.findPaymentEvents, [ID, [ID], EARLY_FRAUD_WARNING]),
   example(
     writeEvents.writeEndpointEvent,

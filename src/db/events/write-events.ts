@@ -44,18 +44,6 @@ export async function writeEvents(
   known?: readonly Subscriber[],
 ): Promise<void> {
   if (events.length === 0) return
-  const [written, endpoints] = await together([
-    insertEvents(tx, tenantId, events),
-    known === undefined ? findSubscribers(tx, tenantId) : Promise.resolve(known),
-  ])
-  await deliver(tx, tenantId, written, endpoints)
-}
-
-async function insertEvents(
-  tx: Transaction,
-  tenantId: string,
-  events: readonly NewEvent[],
-): Promise<WrittenEvent[]> {
   const rows = events.map(({ type, kind, row, key }) => ({
     tenantId,
     id: nextId(tx, 'events', tx`${tenantId}::uuid`),
@@ -67,7 +55,11 @@ async function insertEvents(
     // An internal key is not shown.
     idempotencyKey: key === undefined || isInternalKey(key) ? null : key,
   }))
-  return await insertRows(tx, rows)
+  const [written, endpoints] = await together([
+    insertRows(tx, rows),
+    known === undefined ? findSubscribers(tx, tenantId) : Promise.resolve(known),
+  ])
+  await deliver(tx, tenantId, written, endpoints)
 }
 
 async function insertRows(tx: Transaction, rows: readonly NewRow[]): Promise<WrittenEvent[]> {

@@ -42,43 +42,38 @@ export async function claimEachIfUnowned(
   leaseMs: number,
 ): Promise<(Claim | undefined)[]> {
   const rows = await inTenants(sql, refs, async (tx) => {
-    const claimed = await forEachTenant(refs, (tenantId, own) => claim(tx, tenantId, own, leaseMs))
+    const claimed = await forEachTenant(
+      refs,
+      async (tenantId, own) =>
+        await tx<KeyRow[]>`
+          update idempotency_keys set
+            status = 'processing',
+            lease_epoch = lease_epoch + 1,
+            lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+            attempts = attempts + 1,
+            in_doubt = in_doubt or status = 'processing',
+            phase_began_at = least(phase_began_at, now()),
+            -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
+            -- then.
+            unknown_at = null,
+            evidence = null
+          where tenant_id = any(${own.map(() => tenantId)}::uuid[])
+            and id = any(${own.map(({ id }) => id)}::uuid[])
+            -- This form keeps Postgres from using a partial index: a plan made while few operations were
+            -- unfinished would scan all of them when there are many.
+            and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
+            is not distinct from true
+          returning ${keyColumns(tx)}
+        `,
+    )
     return await joinResources(tx, claimed.flat(), true)
   })
-  const claims = new Map(rows.map((row) => [nameOf(row), row]))
+  const claims = new Map(rows.map((claim) => [nameOf(claim), claim]))
   return refs.map((ref) => {
-    const own = claims.get(nameOf(ref))
+    const claim = claims.get(nameOf(ref))
     claims.delete(nameOf(ref))
-    return own
+    return claim
   })
-}
-
-async function claim(
-  tx: Transaction,
-  tenantId: string,
-  refs: readonly OperationRef[],
-  leaseMs: number,
-): Promise<KeyRow[]> {
-  return await tx<KeyRow[]>`
-    update idempotency_keys set
-      status = 'processing',
-      lease_epoch = lease_epoch + 1,
-      lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
-      attempts = attempts + 1,
-      in_doubt = in_doubt or status = 'processing',
-      phase_began_at = least(phase_began_at, now()),
-      -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
-      -- then.
-      unknown_at = null,
-      evidence = null
-    where tenant_id = any(${refs.map(() => tenantId)}::uuid[])
-      and id = any(${refs.map(({ id }) => id)}::uuid[])
-      -- This form keeps Postgres from using a partial index: a plan made while few operations were
-      -- unfinished would scan all of them when there are many.
-      and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
-      is not distinct from true
-    returning ${keyColumns(tx)}
-  `
 }
 
 /**

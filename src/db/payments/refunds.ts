@@ -80,19 +80,16 @@ export const insertRefunds: WriteResources = async (tx, tenantId, intents) => {
     on conflict do nothing
     returning *
   `
-  await together(inserted.map((refund) => reserveAmount(tx, refund)))
+  const reserving = inserted.map(
+    async ({ payment_id: paymentId, amount_minor: amount }) =>
+      await tx`
+        update payments
+        set amount_refunding_minor = amount_refunding_minor + ${amount}, updated_at = now()
+        where tenant_id = ${tenantId} and id = ${paymentId}
+      `,
+  )
+  await together(reserving)
   return unlessDuplicate(allowed, inserted, refundIdOf)
-}
-
-async function reserveAmount(
-  tx: Transaction,
-  { tenant_id: tenantId, payment_id: paymentId, amount_minor: amount }: RefundRow,
-): Promise<void> {
-  await tx`
-    update payments
-    set amount_refunding_minor = amount_refunding_minor + ${amount}, updated_at = now()
-    where tenant_id = ${tenantId} and id = ${paymentId}
-  `
 }
 
 /** Finds the refunds of intents if they are in one of the statuses, and leaves them as they are. */

@@ -12,7 +12,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../../encryption/encryption.ts'
 import { findIn, listOf, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
-import { asTenant, together } from '../connection/transaction.ts'
+import { together } from '../connection/transaction.ts'
 import { writeEndpointEvent } from '../events/write-events.ts'
 import type { webhookEndpoints } from '../schema/events.ts'
 
