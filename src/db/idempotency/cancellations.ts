@@ -6,15 +6,13 @@ import {
 } from '../../domain/idempotency/idempotency-key.ts'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import { cancellationOf } from '../../domain/events/provider-event.ts'
-import type {
-  OperationRef,
-  OperationStatus,
-  StoredResponse,
-} from '../../domain/operations/operation.ts'
+import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import type { ObjectOf, RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/jobs.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
 import { completedWith, isWithoutEffect } from './completion.ts'
 
 /**
@@ -62,12 +60,10 @@ export async function requestCancellation(
 }
 
 /** An operation whose client wants it undone. */
-export interface CanceledOperation {
-  readonly operation: string
-  readonly status: OperationStatus
-  /** Null while it is not completed. */
-  readonly responseStatus: number | null
-}
+export type CanceledOperation = Pick<
+  ObjectOf<RowOf<typeof idempotencyKeys>>,
+  'operation' | 'status' | 'responseStatus'
+>
 
 /** Finds an operation whose cancellation is in progress. */
 export async function findCancellation(

@@ -4,7 +4,9 @@ import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Store, Transaction } from '../connection/client.ts'
 import { objectOf, rowsOf, type NewRow, type ObjectOf, type RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
-import type { idempotencyKeys, phaseRuns } from '../schema/idempotency-keys.ts'
+import type { KeyRow } from '../idempotency/idempotency-keys.ts'
+import type { phaseRuns } from '../schema/idempotency-keys.ts'
+import type { OperationRow } from './operation-rows.ts'
 
 /** One try of a phase, from the engine. */
 export interface PhaseRun {
@@ -20,14 +22,10 @@ export interface PhaseRun {
 }
 
 /** The operation that owns the timeline, and the lease under which the tries were made. */
-export interface PhaseRunOwner {
-  readonly tenantId: string
-  readonly id: string
-  readonly paymentId: string
-  readonly operation: string
-  readonly attempt: number
-  readonly leaseEpoch: number
-}
+type PhaseRunOwner = Pick<
+  OperationRow,
+  'tenantId' | 'id' | 'paymentId' | 'operation' | 'attempt' | 'leaseEpoch'
+>
 
 /** Writes the first line of the timeline of each operation that an intent began. */
 export async function insertStarted(
@@ -48,9 +46,8 @@ export async function insertStarted(
   await insertPhaseRuns(tx, rows)
 }
 
-/** The columns of an operation that its first line has. */
 type StartedRow = Pick<
-  RowOf<typeof idempotencyKeys>,
+  KeyRow,
   'tenant_id' | 'id' | 'payment_id' | 'operation' | 'recovery_point' | 'attempts' | 'created_at'
 >
 
@@ -81,10 +78,9 @@ async function insertPhaseRuns(tx: Transaction, rows: readonly NewRow[]): Promis
   if (rows.length > 0) await tx`insert into phase_runs ${rowsOf(tx, rows)}`
 }
 
+type PhaseRunRow = RowOf<typeof phaseRuns>
 /** A line of a timeline. */
-export interface PhaseRunRecord extends Omit<ObjectOf<RowOf<typeof phaseRuns>>, 'outcome'> {
-  readonly outcome: Outcome<unknown>['outcome'] | null
-}
+export type PhaseRunRecord = ObjectOf<PhaseRunRow>
 
 /** The timeline of a payment, oldest first: all of it, or the first entries. */
 export async function listPhaseRuns(
@@ -93,10 +89,8 @@ export async function listPhaseRuns(
   paymentId: string,
   limit: number | null = null,
 ): Promise<PhaseRunRecord[]> {
-  // Sorts by the database's clock first: several processes generate the ids, each with its own
-  // clock.
-  type Row = Omit<RowOf<typeof phaseRuns>, 'outcome'> & Pick<PhaseRunRecord, 'outcome'>
-  const rows = await asTenant(sql, tenantId)<Row[]>`
+  // Sorts by the database's clock first: several processes generate the ids, each with its own clock.
+  const rows = await asTenant(sql, tenantId)<PhaseRunRow[]>`
     select * from phase_runs
     where tenant_id = ${tenantId} and payment_id = ${paymentId}
     order by recorded_at, started_at, id

@@ -7,7 +7,6 @@ import {
   type ChangedRefund,
   type Refund,
   type RefundChange,
-  type RefundReason,
   type RefundStatus,
   waitingRefundStatuses,
 } from '../../domain/payments/refund.ts'
@@ -39,14 +38,6 @@ export function refundFromRow({ previous_status: _previous, ...row }: RefundRow)
   // A version before the column `moved` did not write it.
   const moved = row.moved || row.status === 'succeeded'
   return { ...withFailure(row), moved }
-}
-
-/** The refund that a client requests; without an amount, the rest of the capture. */
-export interface RefundRequest {
-  readonly amountMinor: number | null
-  readonly reason: RefundReason | null
-  readonly reference: string | null
-  readonly metadata: Readonly<Record<string, string>>
 }
 
 /**

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import { cancellationStatuses } from '../../domain/idempotency/idempotency-key.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
+import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { RowOf } from '../connection/rows.ts'
 import {
   bytea,
@@ -217,7 +218,7 @@ export const phaseRuns = pgTable(
     reached: t.text('reached'),
     attempt: t.integer('attempt').notNull(),
     leaseEpoch: t.integer('lease_epoch').notNull(),
-    outcome: t.text('outcome'),
+    outcome: t.text('outcome').$type<Outcome<unknown>['outcome']>(),
     asked: t.jsonb('asked').$type<Record<string, unknown>>(),
     answered: t.jsonb('answered').$type<Record<string, unknown>>(),
     startedAt: timestamptz('started_at').notNull(),

@@ -6,7 +6,6 @@ import {
   findRefund,
   insertRefunds,
   refundFromRow,
-  type RefundRequest,
   type RefundRow,
 } from '../../db/payments/refunds.ts'
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
@@ -127,13 +126,13 @@ export const createRefundEndpoint = defineKeyedRoute({
 async function explainRefusedRefund(
   { store }: ApiParts,
   payment: Payment,
-  refund: RefundRequest,
+  { amountMinor }: { readonly amountMinor: number | null },
 ): Promise<ProblemError> {
   const now = await findPayment(store.sql, payment.tenantId, payment.id)
   if (now?.status !== 'succeeded') return invalidState(now)
   if (await isDisputed(store.sql, now)) return new ProblemError('charge-disputed')
   const left = amountLeftMinor(now)
-  if ((refund.amountMinor ?? 1) <= left) {
+  if ((amountMinor ?? 1) <= left) {
     // Another operation had reserved the amount at the time of the intent, and has released it.
     return new ProblemError('invalid-state', { detail: 'The payment has changed meanwhile.' })
   }
