@@ -27,25 +27,16 @@ export interface NewDispute {
   readonly standing: DisputeStanding
 }
 
-/**
- * Inserts the dispute of an intent, unless we have it already. Its money is posted by the operation.
- */
-export function insertDispute({
-  providerDisputeId,
-  openedAt,
-  standing,
-}: NewDispute): WriteResources {
-  return async (tx, tenantId, intents) => {
+/** Inserts the dispute of an intent, unless we have it. Its money is posted by the operation. */
+export const insertDispute =
+  ({ providerDisputeId, openedAt, standing }: NewDispute): WriteResources =>
+  async (tx, tenantId, intents) => {
     const { amountMinor, currency, reason, evidenceDueAt } = standing
     const terms = { amountMinor, currency, reason, status: firstStatus(standing), evidenceDueAt }
-    const disputes = intents.map(({ disputeId: id, paymentId }) => ({
-      tenantId,
-      id,
-      paymentId,
-      providerDisputeId,
-      ...terms,
-      openedAt,
-    }))
+    const disputes = intents.map(({ disputeId: id, paymentId }) => {
+      const ids = { tenantId, id, paymentId, providerDisputeId }
+      return { ...ids, ...terms, openedAt }
+    })
     const inserted = await tx<DisputeRow[]>`
       insert into disputes ${rowsOf(tx, disputes)}
       on conflict (tenant_id, provider_dispute_id) do nothing
@@ -53,7 +44,6 @@ export function insertDispute({
     `
     return byIntent(intents, inserted, disputeIdOf)
   }
-}
 
 /**
  * Finds the dispute of an intent, and leaves it as it is, unless another operation works on it. The
@@ -90,14 +80,8 @@ export async function findDisputed(
 }
 
 /** Whether a dispute keeps the provider from refunding the payment. */
-export async function isDisputed(
-  sql: Sql,
-  { tenantId, id }: Pick<Payment, 'tenantId' | 'id'>,
-): Promise<boolean> {
-  return await inTenant(sql, tenantId, async (tx) =>
-    (await findDisputed(tx, tenantId, [id])).has(id),
-  )
-}
+export const isDisputed = (sql: Sql, { tenantId, id }: Pick<Payment, 'tenantId' | 'id'>) =>
+  inTenant(sql, tenantId, async (tx) => (await findDisputed(tx, tenantId, [id])).has(id))
 
 const DISPUTES = { table: 'disputes', fromRow: disputeFromRow }
 

@@ -92,11 +92,9 @@ export type PaymentCondition = (payment: Payment, parameters: Intent['parameters
  * Marks the payments of intents as `processing` if they are in one of the statuses. One of several
  * concurrent operations succeeds.
  */
-export function markProcessingIfIn(
-  statuses: readonly PaymentStatus[],
-  condition: PaymentCondition = () => true,
-): WriteResources {
-  return async (tx, tenantId, intents) => {
+export const markProcessingIfIn =
+  (statuses: readonly PaymentStatus[], condition?: PaymentCondition): WriteResources =>
+  async (tx, tenantId, intents) => {
     const payments = await lockPayments(tx, tenantId, intents)
     const allowed = allowedIntents(intents, payments, statuses, condition)
     if (allowed.length === 0) return new Map()
@@ -107,7 +105,6 @@ export function markProcessingIfIn(
     `
     return byIntent(allowed, marked, paymentIdOf)
   }
-}
 
 /** The payments of intents, which stay as they are until the transaction ends. */
 export async function lockPayments(
@@ -124,11 +121,9 @@ export async function lockPayments(
 }
 
 /** Finds the payments of intents if they are in one of the statuses, and leaves them as they are. */
-export function selectPaymentIfIn(
-  statuses: readonly PaymentStatus[],
-  condition: PaymentCondition = () => true,
-): WriteResources {
-  return async (tx, tenantId, intents) => {
+export const selectPaymentIfIn =
+  (statuses: readonly PaymentStatus[], condition?: PaymentCondition): WriteResources =>
+  async (tx, tenantId, intents) => {
     const payments = await tx<PaymentRow[]>`
       select * from payments
       where tenant_id = ${tenantId} and id = any(${intents.map(paymentIdOf)}::uuid[])
@@ -136,13 +131,12 @@ export function selectPaymentIfIn(
     const allowed = allowedIntents(intents, payments, statuses, condition)
     return byIntent(allowed, payments.map(unchanged), paymentIdOf)
   }
-}
 
 function allowedIntents(
   intents: readonly Intent[],
   rows: readonly PaymentRow[],
   statuses: readonly PaymentStatus[],
-  condition: PaymentCondition,
+  condition: PaymentCondition = () => true,
 ): Intent[] {
   const payments = new Map(rows.map((row) => [row.id, row]))
   return intents.filter(({ paymentId, parameters }) => {

@@ -84,8 +84,9 @@ export const insertRefunds: WriteResources = async (tx, tenantId, intents) => {
 }
 
 /** Finds the refunds of intents if they are in one of the statuses, and leaves them as they are. */
-export function lockRefundIfIn(statuses: readonly RefundStatus[]): WriteResources {
-  return async (tx, tenantId, intents) => {
+export const lockRefundIfIn =
+  (statuses: readonly RefundStatus[]): WriteResources =>
+  async (tx, tenantId, intents) => {
     const found = await tx<RefundRow[]>`
       select * from refunds
       where tenant_id = ${tenantId} and id = any(${intents.map(refundIdOf)}::uuid[])
@@ -95,7 +96,6 @@ export function lockRefundIfIn(statuses: readonly RefundStatus[]): WriteResource
     const allowed = found.filter(({ status }) => statuses.includes(status))
     return byIntent(intents, allowed.map(unchanged), refundIdOf)
   }
-}
 
 const refundIdOf = ({ refundId }: Intent): string | null => refundId
 
