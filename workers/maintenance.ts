@@ -3,7 +3,7 @@
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
-import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queue/jobs.ts'
+import { MAINTENANCE_QUEUE } from '../src/db/queue/jobs.ts'
 import { endStalledSessions } from '../src/recovery/stalled-sessions.ts'
 import { resolveDue } from '../src/recovery/outcome-resolver.ts'
 import { prune } from '../src/recovery/prune.ts'
@@ -84,7 +84,7 @@ async function disconnectStalled({ store }: Engine, { STORE_TIMEOUT_MS }: Config
   return { disconnected: await endStalledSessions(store.sql, 2 * STORE_TIMEOUT_MS) }
 }
 
-const jobData: z.ZodType<MaintenanceJob> = z.object({ task: z.string() })
+const jobData = z.object({ task: z.string() })
 
 /** Runs the task that a job of the schedule names. */
 export async function workOnMaintenance(

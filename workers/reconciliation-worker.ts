@@ -2,7 +2,6 @@
 // findings so far are kept.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
-import type { ReconciliationJob } from '../src/db/queue/jobs.ts'
 import { inService } from '../src/db/connection/transaction.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { carryOutRun } from '../src/reconciliation/carry-out-run.ts'
@@ -14,7 +13,7 @@ import {
 } from '../src/reconciliation/runs.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
-const jobData: z.ZodType<ReconciliationJob> = z.object({ runId: z.uuid() })
+const jobData = z.object({ runId: z.uuid() })
 
 export async function workOnReconciliation(
   { engine, stopping }: WorkerParts,

@@ -38,17 +38,9 @@ export const WEBHOOKS_DEAD_LETTERS = 'webhook-deliveries.dead'
 /** Scheduled work: a job names the task that is due. */
 export const MAINTENANCE_QUEUE = 'maintenance'
 
-export interface MaintenanceJob {
-  readonly task: string
-}
-
+/** A job names its run; the run has the window to compare. */
 export const RECONCILIATIONS_QUEUE = 'reconciliations'
 export const RECONCILIATIONS_DEAD_LETTERS = 'reconciliations.dead'
-
-/** A job names its run; the run has the window to compare. */
-export interface ReconciliationJob {
-  readonly runId: string
-}
 
 /** A job names the attempt that it makes, so that a stale job does nothing. */
 export interface WebhookJob {
