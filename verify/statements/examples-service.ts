@@ -17,7 +17,6 @@ import * as providerAccounts from '../../src/db/operators/provider-accounts.ts'
 import { readWithinLimits, selectHealthFigures } from '../../src/metrics/store-gauges.ts'
 import * as operationsSearch from '../../src/http/operators/operations-search.ts'
 import * as processReporter from '../../src/start/process-reporter.ts'
-import * as operatorWebhooks from '../../src/http/operators/webhooks.ts'
 import * as claims from '../../src/http/operators/claims.ts'
 import { lockIfUnknown } from '../../src/http/operators/resolutions.ts'
 import { tryWriting } from '../../src/http/service/health.ts'
@@ -158,8 +157,6 @@ const operatorExamples: readonly Example[] = [
   example(tryWriting, []),
   example(processReporter.deleteProcess, [ID]),
   example(overviewFigures.listProcesses, []),
-  example(operatorWebhooks.findEndpointOfTenants, [ID]),
-  example(operatorWebhooks.findDeliveryOfTenants, [ID]),
   example(operationsSearch.listOperationOverviews, (sql) => {
     const providerObject = { providers: [PROVIDER], id: 'pi_1' }
     const names = { payment: ID, key: KEY, providerObject }

@@ -95,7 +95,7 @@ async function deliver(
       .map((endpoint) => deliveryOf(tenantId, event.id, endpoint.id)),
   )
   if (deliveries.length === 0) return []
-  const jobs = deliveries.map(({ tenantId, id: deliveryId, endpointId }) => ({
+  const jobs = deliveries.map(({ id: deliveryId, endpointId }) => ({
     data: { tenantId, endpointId, deliveryId, attempt: 1 } satisfies WebhookJob,
   }))
   const rows = deliveries.map((delivery) => ({ ...delivery, nextAttemptAt: tx`now()` }))

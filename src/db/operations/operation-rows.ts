@@ -90,7 +90,7 @@ async function findResources<Resource extends OperationRef>(
   table: 'payments' | 'refunds' | 'disputes',
   column: 'payment_id' | 'refund_id' | 'dispute_id',
   fromRow: (row: never) => Resource,
-) {
+): Promise<ReadonlyMap<string, Resource>> {
   const ids = rows.flatMap((row) => row[column] ?? [])
   if (ids.length === 0) return new Map()
   const found = await tx<never[]>`

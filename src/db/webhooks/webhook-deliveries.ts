@@ -2,54 +2,50 @@
 // attempts update them (src/webhooks/deliver-webhook.ts).
 import type { DeliveryStatus, WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
 import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
 import { objectOf, type RowOf, firstIdAt } from '../connection/rows.ts'
 import { addJobs, WEBHOOKS_QUEUE, type WebhookJob } from '../queue/jobs.ts'
 import { endPause } from './webhook-endpoints.ts'
 import type { webhookAttempts, webhookDeliveries } from '../schema/events.ts'
 
-export type DeliveryRow = Omit<RowOf<typeof webhookDeliveries>, 'attempts' | 'schedule_step'> & {
+type DeliveryRow = Omit<RowOf<typeof webhookDeliveries>, 'attempts' | 'schedule_step'> & {
   readonly event_type: string
   readonly attempts: readonly RowOf<typeof webhookAttempts>[]
 }
 
-export const deliveryFromRow = (row: DeliveryRow): WebhookDelivery => ({
-  ...objectOf(row),
-  attempts: row.attempts.map(objectOf),
-})
-
 /** More than three full schedules. A tenant can cause any number of attempts by redelivering. */
 const ATTEMPTS_SHOWN_MAX = 30
 
-/** The columns of a delivery in `entry`, with its last attempts. */
-export const deliveryColumns = (sql: Sql | Transaction): Fragment => sql`
-  entry.tenant_id, entry.id, entry.event_id, entry.endpoint_id, entry.status, entry.next_attempt_at,
-  entry.created_at,
-  (
-    select type from events
-    where events.tenant_id = entry.tenant_id and events.id = entry.event_id
-  ) as event_type,
-  (
-    select coalesce(jsonb_agg(to_jsonb(attempt) order by number), '[]'::jsonb)
-    from (
-      select * from webhook_attempts
-      where webhook_attempts.tenant_id = entry.tenant_id
-        and webhook_attempts.delivery_id = entry.id
-      order by number desc limit ${ATTEMPTS_SHOWN_MAX}
-    ) as attempt
-  ) as attempts
-`
-
-const deliveries = (sql: Sql | Transaction) => ({
+/** Deliveries with their last attempts. */
+const shownDeliveries = (sql: Sql | Transaction) => ({
   table: 'webhook_deliveries',
-  columns: deliveryColumns(sql),
-  fromRow: deliveryFromRow,
+  columns: sql`
+    entry.tenant_id, entry.id, entry.event_id, entry.endpoint_id, entry.status,
+    entry.next_attempt_at, entry.created_at,
+    (
+      select type from events
+      where events.tenant_id = entry.tenant_id and events.id = entry.event_id
+    ) as event_type,
+    (
+      select coalesce(jsonb_agg(to_jsonb(attempt) order by number), '[]'::jsonb)
+      from (
+        select * from webhook_attempts
+        where webhook_attempts.tenant_id = entry.tenant_id
+          and webhook_attempts.delivery_id = entry.id
+        order by number desc limit ${ATTEMPTS_SHOWN_MAX}
+      ) as attempt
+    ) as attempts
+  `,
+  fromRow: ({ attempts, ...row }: DeliveryRow): WebhookDelivery => ({
+    ...objectOf(row),
+    attempts: attempts.map(objectOf),
+  }),
 })
 
-/** Finds a webhook delivery of a tenant, with its last attempts. */
-export const findDelivery = (sql: Sql | Transaction, tenantId: string, id: string) =>
-  findIn(sql, tenantId, deliveries(sql), { id })
+/** Finds a delivery of a tenant, or of any. */
+export const findDelivery = (sql: Sql | Transaction, tenantId: string | null, id: string) =>
+  findIn(sql, tenantId, shownDeliveries(sql), { id })
 
 /** An absent filter matches every delivery. */
 interface DeliveryFilters {
@@ -73,7 +69,11 @@ export const listDeliveries = (
     ${eventIds === undefined ? sql`` : sql`and entry.event_id = any(${[...eventIds]}::uuid[])`}
     ${status === undefined ? sql`` : sql`and coalesce(entry.status = ${status}, false)`}
   `
-  const list = { ...deliveries(sql), filters, ordered: { table: 'webhook_deliveries' } } as const
+  const list = {
+    ...shownDeliveries(sql),
+    filters,
+    ordered: { table: 'webhook_deliveries' },
+  } as const
   return listOf(sql, tenantId, list, request)
 }
 

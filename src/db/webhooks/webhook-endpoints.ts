@@ -17,18 +17,10 @@ import { writeEndpointEvent } from '../events/write-events.ts'
 import type { webhookEndpoints } from '../schema/events.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
-export type EndpointRow = Omit<
+type EndpointRow = Omit<
   RowOf<typeof webhookEndpoints>,
   'slot' | 'failing_since' | 'consecutive_failures' | `${string}secret${string}`
 >
-
-/** The columns of an endpoint that the API may show, without a secret. */
-export const endpointColumns = (sql: Sql | Transaction): Fragment => sql`
-  tenant_id, id, url, description, event_types, status, disabled_reason,
-  case when paused_until > now() then paused_until end as paused_until, created_at
-`
-
-export const endpointFromRow = (row: EndpointRow): WebhookEndpoint => objectOf(row)
 
 type EndpointRef = Pick<WebhookEndpoint, 'tenantId' | 'id'>
 
@@ -67,13 +59,16 @@ export async function insertEndpoint(
 
 const endpointsWhere = (sql: Sql | Transaction, filters = sql`and status <> 'deleted'`) => ({
   table: 'webhook_endpoints',
-  columns: endpointColumns(sql),
+  columns: sql`
+    tenant_id, id, url, description, event_types, status, disabled_reason,
+    case when paused_until > now() then paused_until end as paused_until, created_at
+  `,
   filters,
-  fromRow: endpointFromRow,
+  fromRow: (row: EndpointRow): WebhookEndpoint => objectOf(row),
 })
 
-/** An endpoint that is not deleted. */
-export const findEndpoint = (sql: Sql | Transaction, tenantId: string, id: string) =>
+/** Finds an endpoint of a tenant, or of any, that is not deleted. */
+export const findEndpoint = (sql: Sql | Transaction, tenantId: string | null, id: string) =>
   findIn(sql, tenantId, endpointsWhere(sql), { id })
 
 /** Lists a tenant's endpoints, or those of all tenants. */

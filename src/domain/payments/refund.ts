@@ -38,7 +38,7 @@ export const refundStatuses = Object.keys(refundTransitions) as RefundStatus[]
 
 /** Stripe's reasons: https://docs.stripe.com/api/refunds/create#create_refund-reason */
 export const refundReasons = ['duplicate', 'fraudulent', 'requested_by_customer'] as const
-export type RefundReason = (typeof refundReasons)[number]
+type RefundReason = (typeof refundReasons)[number]
 
 export interface Refund {
   readonly tenantId: string

@@ -1,24 +1,15 @@
 // The endpoints below /admin/webhook-endpoints and /admin/webhook-deliveries: those of all tenants.
 import type { Fragment, Sql, Transaction } from '../../db/connection/client.ts'
-import { asService } from '../../db/connection/transaction.ts'
 import {
-  deliveryColumns,
-  deliveryFromRow,
+  findDelivery,
   listDeliveries,
   redeliverIfEnabled,
   replayFailedDeliveries,
-  type DeliveryRow,
 } from '../../db/webhooks/webhook-deliveries.ts'
-import {
-  endpointColumns,
-  endpointFromRow,
-  listEndpoints,
-  type EndpointRow,
-} from '../../db/webhooks/webhook-endpoints.ts'
+import { findEndpoint, listEndpoints } from '../../db/webhooks/webhook-endpoints.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { REPLAY_MAX, type WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
-import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
+import { REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
@@ -42,7 +33,7 @@ const endpoint = {
   prefix: 'we',
   schema: webhookEndpointSchema.extend({ tenant }).meta({ id: 'TenantWebhookEndpoint' }),
   idInPath: 'The id of the webhook endpoint.',
-  find: findEndpointOfTenants,
+  find: (sql: Sql | Transaction, id: string) => findEndpoint(sql, null, id),
 } as const
 
 /** As its tenant sees it, with the tenant. */
@@ -50,30 +41,8 @@ const delivery = {
   prefix: 'wd',
   schema: webhookDeliverySchema.extend({ tenant }).meta({ id: 'TenantWebhookDelivery' }),
   idInPath: 'The id of the delivery.',
-  find: findDeliveryOfTenants,
+  find: (sql: Sql | Transaction, id: string) => findDelivery(sql, null, id),
 } as const
-
-/** Finds an endpoint of any tenant that is not deleted. */
-export async function findEndpointOfTenants(
-  sql: Sql | Transaction,
-  id: string,
-): Promise<WebhookEndpoint | undefined> {
-  const [row] = await asService(sql)<EndpointRow[]>`
-    select ${endpointColumns(sql)} from webhook_endpoints where id = ${id} and status <> 'deleted'
-  `
-  return row && endpointFromRow(row)
-}
-
-/** Finds a delivery of any tenant, with its last attempts. */
-export async function findDeliveryOfTenants(
-  sql: Sql | Transaction,
-  id: string,
-): Promise<WebhookDelivery | undefined> {
-  const [row] = await asService(sql)<DeliveryRow[]>`
-    select ${deliveryColumns(sql)} from webhook_deliveries as entry where id = ${id}
-  `
-  return row && deliveryFromRow(row)
-}
 
 const endpointViews = ['enabled', 'disabled', 'paused'] as const
 
