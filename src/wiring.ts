@@ -41,7 +41,7 @@ import { checkDelaysSeconds } from './provider/capabilities.ts'
 import { adapters, areSet, capabilitiesBy, eventSources } from './provider/adapters.ts'
 import { guardAccount } from './provider/guard-account.ts'
 import { CLOCK_TOLERANCE_SECONDS, guardClock } from './provider/guard-clock.ts'
-import { guardProvider } from './provider/guard-provider.ts'
+import { withCircuitBreaker } from './provider/circuit-breaker.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import type { EventReader, ProviderAdapter } from './provider/provider-adapter.ts'
 import { createProviderClock, type ProviderClock } from './provider/provider-clock.ts'
@@ -320,7 +320,7 @@ function guard(
       log.error({ err: error, provider: name }, 'no call is made to the provider'),
     unchecked: () => warnUnchecked(log, name),
   })
-  return guardProvider(guarded, { failures, openMs }, turned)
+  return withCircuitBreaker(guarded, { failures, openMs }, turned)
 }
 
 const APART = "the clocks are apart from the provider's: look-ups prove no absence"

@@ -18,7 +18,7 @@ import type { Done, NotExecuted, Outcome } from '../../src/domain/operations/out
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Refund, RefundStanding } from '../../src/domain/payments/refund.ts'
 import type { Standing } from '../../src/domain/payments/standing.ts'
-import { asLook, providerPaymentIdOf, unknown } from '../../src/provider/call-outcomes.ts'
+import { asRead, providerPaymentIdOf, unknown } from '../../src/provider/call-outcomes.ts'
 import { isSaleOf } from './answers.ts'
 import { refundStandingOf, standingOf } from './standing.ts'
 import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
@@ -186,5 +186,5 @@ async function look<Value>(
       ? unknown(asked, answered, 'the answer is implausible')
       : { outcome: 'done', value, asked, answered }
   })
-  return asLook(looked)
+  return asRead(looked)
 }

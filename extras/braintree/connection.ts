@@ -1,7 +1,7 @@
 // The connection that every call to Braintree uses: the package, and the time limit for an answer.
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { CallDescription } from '../../src/provider/call-outcomes.ts'
-import { withinTimeLimit, type TimeLimits } from '../../src/provider/time-limit.ts'
+import { withinTimeLimit, type TimeLimits } from '../../src/provider/deadline.ts'
 import { classifyBraintreeError } from './errors.ts'
 import type { Exchange, WatchedAgent } from './http/watched-agent.ts'
 

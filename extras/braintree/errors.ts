@@ -3,9 +3,9 @@
 import type { NotExecuted, Unknown } from '../../src/domain/operations/outcome.ts'
 import { timedOut, unknown, type CallDescription } from '../../src/provider/call-outcomes.ts'
 import { isJson } from '../../src/provider/json.ts'
-import { failureCode, neverSent } from '../../src/provider/never-sent.ts'
+import { failureCode, neverSent } from '../../src/provider/deadline.ts'
 import { fitText } from '../../src/provider/provider-text.ts'
-import { CallTimeoutError } from '../../src/provider/time-limit.ts'
+import { CallTimeoutError } from '../../src/provider/deadline.ts'
 import type { Exchange } from './http/watched-agent.ts'
 
 /** The errors with which Braintree refuses a request before it processes it. */

@@ -2,7 +2,7 @@
 import type { Done, NotExecuted, Outcome, Unknown } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import { fitText } from './provider-text.ts'
-import type { CallTimeoutError } from './time-limit.ts'
+import type { CallTimeoutError } from './deadline.ts'
 
 /** Describes a call for the timeline. Contains no secrets. */
 export type CallDescription = Readonly<Record<string, unknown>>
@@ -43,7 +43,7 @@ export function notLookedUp(call: string, reason: string): Unknown {
 }
 
 /** Turns any failed look into `not_executed`, because a look executes nothing. */
-export function asLook<Value>(outcome: Outcome<Value>): Done<Value> | NotExecuted {
+export function asRead<Value>(outcome: Outcome<Value>): Done<Value> | NotExecuted {
   if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
   const { asked, answered } = outcome
   const reason = outcome.outcome === 'unknown' ? outcome.reason : outcome.failure.message

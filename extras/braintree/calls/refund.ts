@@ -4,7 +4,7 @@ import type { NotExecuted, Outcome } from '../../../src/domain/operations/outcom
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund, RefundStanding } from '../../../src/domain/payments/refund.ts'
 import {
-  asLook,
+  asRead,
   providerPaymentIdOf,
   unknown,
   type CallDescription,
@@ -77,7 +77,7 @@ async function waitForSettlement(
       ? unknown(asked, answered, MISMATCH)
       : { outcome: 'done', value, asked, answered }
   })
-  const outcome = asLook(looked)
+  const outcome = asRead(looked)
   if (outcome.outcome === 'not_executed') return outcome
   if (REFUNDABLE.has(outcome.value)) return undefined
   const reason = `the sale is ${outcome.value}, and not settled yet`

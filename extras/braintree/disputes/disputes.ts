@@ -1,7 +1,7 @@
 // Reads disputes at Braintree. A dispute names its transaction, with the order id in which our ids are.
 import type { Done, NotExecuted } from '../../../src/domain/operations/outcome.ts'
 import type { Dispute, DisputeStanding } from '../../../src/domain/payments/dispute.ts'
-import { asLook, unknown } from '../../../src/provider/call-outcomes.ts'
+import { asRead, unknown } from '../../../src/provider/call-outcomes.ts'
 import { isJson } from '../../../src/provider/json.ts'
 import type { OnRepeat, Window, ProviderDispute } from '../../../src/provider/payment-provider.ts'
 import { fitTextOrNothing } from '../../../src/provider/provider-text.ts'
@@ -24,7 +24,7 @@ export async function retrieveDispute(
     if (value === undefined) return unknown(asked, answered, 'the answer is implausible')
     return { outcome: 'done', value, asked, answered }
   })
-  return asLook(looked)
+  return asRead(looked)
 }
 
 export async function readDispute(

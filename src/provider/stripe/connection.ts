@@ -2,7 +2,7 @@
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { timedOut, type CallDescription } from '../call-outcomes.ts'
-import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../time-limit.ts'
+import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../deadline.ts'
 import { classifyStripeError } from './errors.ts'
 import type { ReadSharedList } from './lists/shared-lists.ts'
 

@@ -3,7 +3,7 @@
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
 import { unknown, type CallDescription } from '../call-outcomes.ts'
-import { failureCode, neverSent } from '../never-sent.ts'
+import { failureCode, neverSent } from '../deadline.ts'
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
 import { TooManyReadsError, asksToWait, isAboutObject, readRateLimit } from './http/pace.ts'
 

@@ -7,7 +7,7 @@ import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import { connectCalls } from '../calls.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
-import { asLook, providerPaymentIdOf } from '../call-outcomes.ts'
+import { asRead, providerPaymentIdOf } from '../call-outcomes.ts'
 import { WITH_CHARGE } from './answers.ts'
 import { stripeCapabilities } from './capabilities.ts'
 import { shareIntentLists } from './calls/authorize.ts'
@@ -24,7 +24,7 @@ import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
 import { confirmRefund } from './refund-standing.ts'
 import { confirmStanding } from './standing.ts'
-import { withinTimeLimit } from '../time-limit.ts'
+import { withinTimeLimit } from '../deadline.ts'
 import { isStripesOwn } from './errors.ts'
 
 export interface StripeOptions extends HttpOptions {
@@ -77,7 +77,7 @@ async function retrievePayment(
       asked,
     ),
   )
-  return asLook(looked)
+  return asRead(looked)
 }
 
 async function retrieveRefund(
@@ -90,7 +90,7 @@ async function retrieveRefund(
   const looked = await toOutcome(connection, asked, async () =>
     confirmRefund(refund, await connection.stripe.refunds.retrieve(id), asked),
   )
-  return asLook(looked)
+  return asRead(looked)
 }
 
 function stripeConfig(options: StripeOptions): Stripe.StripeConfig {

@@ -1,7 +1,7 @@
 // Tests every row of the table above `classifyStripeError`: what an error proves about its call.
 import { describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'
-import { NotConnectedError } from '../../../src/provider/never-sent.ts'
+import { NotConnectedError } from '../../../src/provider/deadline.ts'
 import { classifyStripeError } from '../../../src/provider/stripe/errors.ts'
 
 const {

@@ -9,7 +9,7 @@ import {
 } from '../../../domain/payments/dispute.ts'
 import type { OnRepeat, Window, PaymentOfObject, ProviderDispute } from '../../payment-provider.ts'
 import { fitTextOrNothing, isObjectId } from '../../provider-text.ts'
-import { asLook, unknown } from '../../call-outcomes.ts'
+import { asRead, unknown } from '../../call-outcomes.ts'
 import { MISMATCH } from '../answers.ts'
 import { toOutcome, type Connection } from '../connection.ts'
 import { isInstant, isJson, namedId, type Json } from '../../json.ts'
@@ -42,7 +42,7 @@ export async function retrieveDispute(
     const { withdrawnMinor: withdrawn, reinstatedMinor: reinstated } = value
     return { outcome: 'done', value, asked, answered: { ...answered, withdrawn, reinstated } }
   })
-  return asLook(looked)
+  return asRead(looked)
 }
 
 export async function* listDisputes(connection: Connection, window: Window, onRepeat?: OnRepeat) {

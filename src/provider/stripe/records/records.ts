@@ -11,7 +11,7 @@ import type {
   Correlation,
 } from '../../payment-provider.ts'
 import { isObjectId } from '../../provider-text.ts'
-import { withinTimeLimit } from '../../time-limit.ts'
+import { withinTimeLimit } from '../../deadline.ts'
 import { type Connection } from '../connection.ts'
 import { isMissing } from '../errors.ts'
 import { isInstant, isJson, isUuid, namedId, type Json } from '../../json.ts'

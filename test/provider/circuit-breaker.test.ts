@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { guardProvider } from '../../src/provider/guard-provider.ts'
+import { withCircuitBreaker } from '../../src/provider/circuit-breaker.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import type { Authorization, CallName, ProviderCall } from '../../src/provider/calls.ts'
 import { stripeOf, withProvider } from '../support/engine-doubles.ts'
@@ -40,7 +40,7 @@ async function authorize(provider: PaymentProvider) {
 describe('a provider that fails repeatedly', () => {
   test('is no longer called, and such a call is proved not to have run', async () => {
     const provider = providerWith([lost, refused, lost])
-    const guarded = guardProvider(provider, { failures: 3, openMs: 60_000 })
+    const guarded = withCircuitBreaker(provider, { failures: 3, openMs: 60_000 })
     for (const expected of ['unknown', 'not_executed', 'unknown']) {
       expect((await authorize(guarded)).outcome).toBe(expected)
     }
@@ -53,7 +53,7 @@ describe('a provider that fails repeatedly', () => {
 
   test('does not include one that declines', async () => {
     const provider = providerWith([declined, declined, declined, declined])
-    const guarded = guardProvider(provider, { failures: 2, openMs: 60_000 })
+    const guarded = withCircuitBreaker(provider, { failures: 2, openMs: 60_000 })
 
     for (let call = 1; call <= 4; call += 1) {
       expect((await authorize(guarded)).outcome).toBe('declined')
@@ -64,7 +64,7 @@ describe('a provider that fails repeatedly', () => {
     const provider = providerWith(
       Array.from({ length: 4 }, () => ({ ...refused, aboutObject: true as const })),
     )
-    const guarded = guardProvider(provider, { failures: 2, openMs: 60_000 })
+    const guarded = withCircuitBreaker(provider, { failures: 2, openMs: 60_000 })
 
     for (let call = 1; call <= 4; call += 1) await authorize(guarded)
 
@@ -75,7 +75,7 @@ describe('a provider that fails repeatedly', () => {
     const provider = providerWith([lost, declined])
     const turns: boolean[] = []
     const turned = (isOpen: boolean) => void turns.push(isOpen)
-    const guarded = guardProvider(provider, { failures: 1, openMs: 30 }, turned)
+    const guarded = withCircuitBreaker(provider, { failures: 1, openMs: 30 }, turned)
     await authorize(guarded)
     expect(new Set(turns)).toEqual(new Set([true]))
 
@@ -88,7 +88,7 @@ describe('a provider that fails repeatedly', () => {
   })
 
   test('is still used for look-ups, because a skipped look-up proves nothing', async () => {
-    const guarded = guardProvider(providerWith([lost]), { failures: 1, openMs: 60_000 })
+    const guarded = withCircuitBreaker(providerWith([lost]), { failures: 1, openMs: 60_000 })
     await authorize(guarded)
 
     const ref = await t.accept()
@@ -113,7 +113,7 @@ test('an operation in doubt stays in doubt when the circuit opens', async () => 
   // The second of the three tries of the call is no longer made.
   const provider = providerWith([lost])
   const engine = {
-    ...withProvider(t.engine, guardProvider(provider, { failures: 1, openMs: 60_000 })),
+    ...withProvider(t.engine, withCircuitBreaker(provider, { failures: 1, openMs: 60_000 })),
     settings: { ...t.engine.settings, JOB_RETRY_LIMIT: 1 },
   }
   const ref = await t.accept()
@@ -131,7 +131,7 @@ test('guards every call of the port', async () => {
 
   for (const name of calls) {
     const failing = { ...provider.calls[name], execute: () => Promise.resolve(lost) }
-    const guarded = guardProvider(
+    const guarded = withCircuitBreaker(
       { ...provider, calls: { ...provider.calls, [name]: failing } },
       { failures: 1, openMs: 60_000 },
     )

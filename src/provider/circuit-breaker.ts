@@ -27,7 +27,7 @@ const REASON = 'the provider has failed repeatedly, and is not called for a mome
  *
  * @param turned is called when the circuit opens, and when it closes again.
  */
-export function guardProvider(
+export function withCircuitBreaker(
   provider: PaymentProvider,
   { failures, openMs }: ProviderBreakerSettings,
   turned: (isOpen: boolean) => void = () => {},
