@@ -16,7 +16,13 @@ import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { type Engine, backoff, beforeDue } from './engine.ts'
 import { coversCall, endsInTime, LeaseLostError, renewForCall, type Lease } from './lease.ts'
-import { executeCall, findCall, providerOf, type PhaseCall } from './provider-call.ts'
+import {
+  executeCall,
+  findOutcome,
+  providerOf,
+  type PhaseCall,
+  type PhaseSubject,
+} from './phase-call.ts'
 import { callSpan, checkSpan } from './spans.ts'
 
 /**
@@ -40,10 +46,10 @@ export async function callProvider(
     return elsewhereIfProved(engine, operation, await tryCall(engine, name, claimed))
   }
   // The provider may have completed the call of an earlier key. Then it must not run again.
-  const looked = await lookUp(engine, { name, lease: claimed, runs: [] })
-  if (looked.outcome.outcome !== 'not_executed') return looked.call
-  const call = await tryCall(engine, name, looked.call.lease)
-  return { ...call, runs: [...looked.call.runs, ...call.runs] }
+  const lookedUp = await lookUpTried(engine, { name, lease: claimed, runs: [] })
+  if (lookedUp.outcome.outcome !== 'not_executed') return lookedUp.call
+  const call = await tryCall(engine, name, lookedUp.call.lease)
+  return { ...call, runs: [...lookedUp.call.runs, ...call.runs] }
 }
 
 /** Makes the call, and repeats it within the lease. */
@@ -69,7 +75,7 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
     if (isFinalOutcome(outcome)) {
       const mayHaveRun = inDoubt || lease.claim.keyGeneration > 0
       if (outcome.outcome === 'declined' && mayHaveRun) {
-        return await lookAfterRefusal(engine, { name, lease, runs }, outcome)
+        return await lookUpAfterRefusal(engine, { name, lease, runs }, outcome)
       }
       return { kind: 'final', lease, runs, outcome }
     }
@@ -77,15 +83,15 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
     const keptFailure = outcome.outcome === 'unknown' ? outcome.keptFailure : undefined
     if (keptFailure !== undefined) await recordKeptFailure(engine, lease, keptFailure)
     if (keptFailure === 'certain') {
-      return await lookInstead(engine, { name, lease, runs }, FAILURE_KEPT)
+      return await lookUpInstead(engine, { name, lease, runs }, FAILURE_KEPT)
     }
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     const ageMs = phaseAgeMs + engine.clock.monotonicMs() - beganAtMs
     if (inDoubt && isPastKeyWindow(engine, lease, ageMs)) {
-      return await lookInstead(engine, { name, lease, runs }, KEY_FORGOTTEN)
+      return await lookUpInstead(engine, { name, lease, runs }, KEY_FORGOTTEN)
     }
     const waits = outcome.asksToWait === true
-    if (waits && inDoubt) return (await lookUp(engine, { name, lease, runs })).call
+    if (waits && inDoubt) return (await lookUpTried(engine, { name, lease, runs })).call
     if (!waits && runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
       if (!endsInTime(engine)) return { kind: 'interrupted', lease, runs, inDoubt }
@@ -118,8 +124,8 @@ const KEY_FORGOTTEN = 'the call may have run, and the provider may not know its 
  * A call that may have run, and must not be repeated. If a look-up does not find it, it may still
  * happen later.
  */
-async function lookInstead(engine: Engine, tried: TriedCall, reason: string): Promise<Call> {
-  const { call, outcome } = await lookUp(engine, tried)
+async function lookUpInstead(engine: Engine, tried: TriedCall, reason: string): Promise<Call> {
+  const { call, outcome } = await lookUpTried(engine, tried)
   if (call.kind !== 'open' || outcome === interrupted) return call
   return { ...call, reason, givesUp: true }
 }
@@ -128,12 +134,12 @@ async function lookInstead(engine: Engine, tried: TriedCall, reason: string): Pr
  * A refusal of a call that may have run before, also under an earlier provider key: the refusal may
  * be due to that run. It counts only when a look-up does not find the run.
  */
-async function lookAfterRefusal(
+async function lookUpAfterRefusal(
   engine: Engine,
   tried: TriedCall,
   refusal: Declined,
 ): Promise<Call> {
-  const { call, outcome } = await lookUp(engine, tried)
+  const { call, outcome } = await lookUpTried(engine, tried)
   if (outcome.outcome !== 'not_executed') return call
   return { kind: 'final', lease: call.lease, runs: tried.runs, outcome: refusal }
 }
@@ -145,23 +151,23 @@ interface TriedCall {
   readonly runs: readonly PhaseRun[]
 }
 
-async function lookUp(
+async function lookUpTried(
   engine: Engine,
   { name, lease: held, runs }: TriedCall,
 ): Promise<{ readonly call: Call; readonly outcome: Outcome<unknown> }> {
   const lease = await renewForCall(engine, held)
   const { claim, subject } = lease
   const startedAt = engine.clock.now()
-  const trace = {
+  const { payment } = subject as PhaseSubject
+  const lookingUp = lookUpCall(engine, claim, name, subject, {
     operationId: claim.id,
     // The operation's own resource: it may have called before it was reopened.
     executedFrom: (claim.refund ?? claim.payment).createdAt,
     executedTo: startedAt,
-    providerPaymentId: claim.payment.providerPaymentId,
+    providerPaymentId: payment.providerPaymentId,
     providerRefundId: null,
-  }
-  const look = () => lookUpCall(engine, claim, name, subject, trace)
-  const outcome = (await beforeDue(engine.shutdown, look())) ?? interrupted
+  })
+  const outcome = (await beforeDue(engine.shutdown, lookingUp)) ?? interrupted
   const endedAt = engine.clock.now()
   const run = { phase: claim.recoveryPoint, reached: null, outcome, startedAt, endedAt }
   return { call: callAfter(lease, [...runs, run], outcome), outcome }
@@ -181,13 +187,13 @@ export async function lookUpCall(
   subject: unknown,
   trace: Trace,
 ): Promise<Outcome<unknown>> {
-  const look = () =>
+  const lookUp = () =>
     withSpan(checkSpan(operation), async (describe) => {
-      const outcome = await findCall(providerOf(engine, subject), name, subject, trace)
+      const outcome = await findOutcome(providerOf(engine, subject), name, subject, trace)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })
-  return await neverThrows(engine, look, { kind: 'look' }, { looked: false })
+  return await neverThrows(engine, lookUp, { kind: 'look' }, { looked: false })
 }
 
 /** A call for which this process cannot wait any longer. It may still run, or may have run. */

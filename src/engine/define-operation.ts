@@ -11,7 +11,7 @@ import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
 import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { CallName, CallRequest, CallValue } from '../provider/calls.ts'
-import type { LookName, PhaseCall } from './provider-call.ts'
+import type { PhaseRead, PhaseCall } from './phase-call.ts'
 
 /** The next recovery point of a phase, or its final answer, together with the writes. */
 export type Step<Point extends string, Subject, Written extends Writes = Writes> = {
@@ -63,7 +63,7 @@ interface LookValues {
 }
 
 /** A phase that reads where its object stands at the provider, and executes nothing there. */
-interface LookPhase<Point extends string, Subject, Name extends LookName> {
+interface LookPhase<Point extends string, Subject, Name extends PhaseRead> {
   readonly call: Name
   record(
     subject: Subject,

@@ -54,7 +54,7 @@ async function recordUntilKnown(
   engine: Engine,
   { lease }: FinalCall,
   { step, record }: RecordedStep,
-): Promise<Step<string, unknown>> {
+): Promise<void> {
   const { claim } = lease
   const reached = reachedBy(step)
   const move = moveOf(engine.settings, claim.operation, step)
@@ -64,9 +64,10 @@ async function recordUntilKnown(
         throw new LeaseLostError(claim)
       }
       logPhase(engine, lease, record)
-      return step
+      return
     } catch (error) {
-      if (await hasReached(engine, lease, reached)) return step
+      // Our own first try may have moved the row on, so that this one was not its owner any more.
+      if (await hasReached(engine, lease, reached)) return
       if (!isStoreUnavailable(error) || isOver(engine, lease)) throw error
       engine.log.warn({ err: error, operation: claim.id }, 'recording failed; retrying')
       await engine.clock.sleep(backoff(engine, tries))

@@ -18,7 +18,7 @@ import {
 import type { Operation } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { LeaseLostError, type Lease } from './lease.ts'
-import { providerOf } from './provider-call.ts'
+import { providerOf } from './phase-call.ts'
 import { recordPhase } from './record-phase.ts'
 import { phaseSpan, runSpan } from './spans.ts'
 
@@ -76,28 +76,28 @@ async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<R
  * Records the outcome of a provider call that was in doubt, and runs the operation from there as
  * far as possible.
  *
- * @param found the lease on the operation, and the look-up that found the outcome.
+ * @param lookedUp the lease on the operation, and the look-up that found the outcome.
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */
-export async function runFromFound(
+export async function runFromLookup(
   engine: Engine,
   operation: Operation,
-  found: FinalCall,
+  lookedUp: FinalCall,
 ): Promise<RunResult> {
-  const { lease } = found
-  return await withSpan(runSpan(lease.claim), () => runPhases(engine, operation, lease, found))
+  const { lease } = lookedUp
+  return await withSpan(runSpan(lease.claim), () => runPhases(engine, operation, lease, lookedUp))
 }
 
 async function runPhases(
   engine: Engine,
   operation: Operation,
   start: Lease,
-  found?: FinalCall,
+  lookedUp?: FinalCall,
 ): Promise<RunResult> {
   const { tenantId } = start.claim
   engine.running.add(tenantId, 1)
   try {
-    return await runEachPhase(engine, operation, start, found)
+    return await runEachPhase(engine, operation, start, lookedUp)
   } finally {
     engine.running.add(tenantId, -1)
   }
@@ -107,17 +107,17 @@ async function runEachPhase(
   engine: Engine,
   operation: Operation,
   start: Lease,
-  found: FinalCall | undefined,
+  lookedUp: FinalCall | undefined,
 ): Promise<RunResult> {
   let lease = start
-  let known = found
-  const hasJob = found === undefined
+  let call = lookedUp
+  const hasJob = lookedUp === undefined
   for (;;) {
-    const phase = runPhase.bind(undefined, engine, operation, lease, { hasJob, known })
+    const phase = runPhase.bind(undefined, engine, operation, lease, { hasJob, lookedUp: call })
     const next = await withSpan(phaseSpan(lease.claim), phase)
     if (typeof next === 'string') return next
     lease = next
-    known = undefined
+    call = undefined
   }
 }
 
@@ -126,11 +126,11 @@ async function runPhase(
   engine: Engine,
   operation: Operation,
   lease: Lease,
-  { hasJob, known }: { readonly hasJob: boolean; readonly known: FinalCall | undefined },
+  { hasJob, lookedUp }: { readonly hasJob: boolean; readonly lookedUp: FinalCall | undefined },
 ): Promise<RunResult | Lease> {
   const startedAtMs = engine.clock.monotonicMs()
-  const call = known ?? (await callProvider(engine, operation, lease))
-  if (call !== known) observeCalls(engine, call)
+  const call = lookedUp ?? (await callProvider(engine, operation, lease))
+  if (call !== lookedUp) observeCalls(engine, call)
   if (call.kind === 'interrupted') return await handOver(engine, call)
   if (call.kind === 'open') return await giveBack(engine, operation, call, hasJob)
   const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS

@@ -24,7 +24,7 @@ export class NotConnectedError extends Error {
 }
 
 /** The deadline had passed: the lease had ended, or the time limit of the call. */
-export class TooLateError extends Error {
+class TooLateError extends Error {
   override name = 'TooLateError'
   readonly code = 'timeout'
 

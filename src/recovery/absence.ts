@@ -2,7 +2,7 @@
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/verdict.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
-import { isLook, providerOf, type PhaseCall } from '../engine/provider-call.ts'
+import { isRead, providerOf, type PhaseCall } from '../engine/phase-call.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import { providerCalls } from '../provider/calls.ts'
@@ -81,5 +81,5 @@ export function providerOfCheck(engine: Engine, check: DueCheck): PaymentProvide
 
 /** Whether it is a call that nothing but its provider key guards. */
 export function isGuardedByKey(call: PhaseCall | undefined): boolean {
-  return call !== undefined && !isLook(call) && providerCalls[call].guard === 'key'
+  return call !== undefined && !isRead(call) && providerCalls[call].guard === 'key'
 }

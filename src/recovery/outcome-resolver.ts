@@ -18,7 +18,7 @@ import {
 import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { LeaseLostError } from '../engine/lease.ts'
-import { runFromFound } from '../engine/run-phases.ts'
+import { runFromLookup } from '../engine/run-phases.ts'
 import { resolveSpan } from '../engine/spans.ts'
 import type { Trace } from '../provider/calls.ts'
 import { settleSeconds } from '../provider/capabilities.ts'
@@ -176,7 +176,7 @@ async function recordFound(
   }
   const operation = operationNamed(engine, claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
-  await runFromFound(engine, operation, { kind: 'final', lease, runs: [run], outcome })
+  await runFromLookup(engine, operation, { kind: 'final', lease, runs: [run], outcome })
   engine.log.info(
     { operation: check.id, phase: check.recoveryPoint, outcome: outcome?.outcome },
     'an unknown outcome was resolved',

@@ -5,7 +5,7 @@ import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { guardProvider } from '../../src/provider/guard-provider.ts'
+import { withCircuitBreaker } from '../../src/provider/circuit-breaker.ts'
 import { createProviders } from '../../src/provider/providers.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
@@ -86,7 +86,7 @@ describe('a payment moves', () => {
   })
 
   test('when the circuit to the first provider is open', async () => {
-    const guarded = guardProvider(stripeOf(t.engine), { failures: 1, openMs: 60_000 })
+    const guarded = withCircuitBreaker(stripeOf(t.engine), { failures: 1, openMs: 60_000 })
     const engine = withBoth(t, guarded)
     await everyCreate('rate_limited')
     await runOperation(engine, await t.accept({ currency: 'eur' }))

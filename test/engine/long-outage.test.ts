@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { guardProvider } from '../../src/provider/guard-provider.ts'
+import { withCircuitBreaker } from '../../src/provider/circuit-breaker.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
@@ -60,7 +60,7 @@ const outages: { title: string; begin: () => Promise<TestEngine['engine']> }[] =
     async begin() {
       await t.provider.addFault({ ...everyPost, fault: 'rate_limited', times: 1 })
       const settings = { failures: 1, openMs: 3_600_000 }
-      return withProvider(t.engine, guardProvider(stripeOf(t.engine), settings))
+      return withProvider(t.engine, withCircuitBreaker(stripeOf(t.engine), settings))
     },
   },
 ]

@@ -11,7 +11,7 @@ import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
-import { isLook } from '../../src/engine/provider-call.ts'
+import { isRead } from '../../src/engine/phase-call.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
 import { post } from '../support/client.ts'
@@ -171,7 +171,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   if (Object.values(phases).every((phase) => phase.call === undefined)) return
   const call = phases['started']?.call
-  if (call === undefined || isLook(call) || kind === undefined || path === undefined) {
+  if (call === undefined || isRead(call) || kind === undefined || path === undefined) {
     throw new Error(`${operation} calls nothing first, or its fixture does not name the call`)
   }
 

@@ -1,5 +1,5 @@
-// Makes the provider call that a phase names, or looks it up when its answer was lost. Only this
-// file of the engine calls the provider.
+// Translates the call that a phase table names into a call of the provider's adapter. Only this file of
+// the engine calls an adapter.
 import type { Outcome } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Dispute } from '../domain/payments/dispute.ts'
@@ -8,18 +8,18 @@ import type { Providers } from '../provider/providers.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import type { CallIdentity, CallName, ProviderCall, Trace } from '../provider/calls.ts'
 
-/** A provider call of a phase table that executes nothing, but reads where its object stands. */
-export type LookName = 'retrieve' | 'retrieveRefund' | 'retrieveDispute'
+/** A provider call of a phase table that executes nothing, but reads the provider status of its object. */
+export type PhaseRead = 'retrieve' | 'retrieveRefund' | 'retrieveDispute'
 
 /** A provider call of a phase table. */
-export type PhaseCall = CallName | LookName
+export type PhaseCall = CallName | PhaseRead
 
-export function isLook(name: PhaseCall): name is LookName {
+export function isRead(name: PhaseCall): name is PhaseRead {
   return name.startsWith('retrieve')
 }
 
 /** The requests of all calls; `defineOperation` guarantees that a subject is one. */
-interface Subject {
+export interface PhaseSubject {
   readonly payment: Payment
   readonly refund?: Refund
   readonly dispute?: Dispute
@@ -31,7 +31,7 @@ export function providerOf(
   { providers }: { readonly providers: Providers },
   subject: unknown,
 ): PaymentProvider {
-  return providers.named((subject as Subject).payment.provider)
+  return providers.named((subject as PhaseSubject).payment.provider)
 }
 
 export async function executeCall(
@@ -40,37 +40,27 @@ export async function executeCall(
   subject: unknown,
   identity: CallIdentity,
 ): Promise<Outcome<unknown>> {
-  const kind = isLook(name) ? 'look' : 'call'
-  return describe(kind, subject as Subject, await execute(provider, name, subject, identity))
-}
-
-function execute(
-  provider: PaymentProvider,
-  name: PhaseCall,
-  subject: unknown,
-  identity: CallIdentity,
-): Promise<Outcome<unknown>> {
-  if (isLook(name)) return readStanding(provider, name, subject as Subject)
-  return callNamed(provider, name).execute(subject, identity)
+  if (isRead(name)) return await readObject(provider, name, subject as PhaseSubject)
+  const outcome = await callNamed(provider, name).execute(subject, identity)
+  return describe('call', subject as PhaseSubject, outcome)
 }
 
 /** Looks up what a call did when its answer was lost. Executes nothing. */
-export async function findCall(
+export async function findOutcome(
   provider: PaymentProvider,
   name: PhaseCall,
   subject: unknown,
   trace: Trace,
 ): Promise<Outcome<unknown>> {
-  const found = isLook(name)
-    ? await readStanding(provider, name, subject as Subject)
-    : await callNamed(provider, name).find(subject, trace)
-  return describe('look', subject as Subject, found)
+  if (isRead(name)) return await readObject(provider, name, subject as PhaseSubject)
+  const outcome = await callNamed(provider, name).find(subject, trace)
+  return describe('look', subject as PhaseSubject, outcome)
 }
 
 /** Adds for the timeline whether it was a call or a look, and the amount that it is about. */
 function describe(
   kind: 'call' | 'look',
-  { payment, refund, dispute, amountMinor }: Subject,
+  { payment, refund, dispute, amountMinor }: PhaseSubject,
   outcome: Outcome<unknown>,
 ): Outcome<unknown> {
   const amount = (refund ?? dispute)?.amountMinor ?? amountMinor ?? payment.amountMinor
@@ -79,15 +69,19 @@ function describe(
   return { ...outcome, asked: { kind, provider, amount, currency, ...outcome.asked } }
 }
 
-/** Serves both `executeCall` and `findCall`, because reading can be repeated. */
-function readStanding(
+async function readObject(
   provider: PaymentProvider,
-  name: LookName,
-  { payment, refund, dispute }: Subject,
+  name: PhaseRead,
+  subject: PhaseSubject,
 ): Promise<Outcome<unknown>> {
-  if (name === 'retrieve') return provider.retrieve(payment)
-  if (name === 'retrieveRefund' && refund !== undefined) return provider.retrieveRefund(refund)
-  if (name === 'retrieveDispute' && dispute !== undefined) return provider.retrieveDispute(dispute)
+  const { payment, refund, dispute } = subject
+  if (name === 'retrieve') return describe('look', subject, await provider.retrieve(payment))
+  if (name === 'retrieveRefund' && refund !== undefined) {
+    return describe('look', subject, await provider.retrieveRefund(refund))
+  }
+  if (name === 'retrieveDispute' && dispute !== undefined) {
+    return describe('look', subject, await provider.retrieveDispute(dispute))
+  }
   throw new Error(`there is no object for ${name}`)
 }
 
