@@ -1,7 +1,7 @@
 // Names phases in statements, by what the tables of the operations say about their calls.
 import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { PhaseCall } from '../engine/provider-call.ts'
+import type { PhaseCall } from '../engine/phase-call.ts'
 
 /** A recovery point of an operation. */
 export interface PhaseName {
