@@ -42,63 +42,97 @@ export interface LiveFeed {
   stop(): void
 }
 
-/** The parts of the service that endpoints use. */
-export interface ApiParts {
-  readonly operations: Operations
+/** The parts of the service that every endpoint may use. */
+export interface ServiceParts {
   readonly store: Store
+  /** For a request of a tenant, with the limits that the tenant has of its own. */
+  readonly settings: Config
+  readonly operations: Operations
+  readonly providers: ProviderParts
   readonly apiKeyCache: ApiKeyCache
+  readonly limits: ApiLimits
+  readonly wake: Wake
+  readonly observe: ApiObserver
+  readonly log: Logger
+  /**
+   * Aborted at the start of shutdown: the process reports that it is not ready, and still answers.
+   */
+  readonly stopping?: AbortSignal
+}
+
+/** What an API process knows of the providers. It calls none. */
+export interface ProviderParts {
+  /** The name of the provider of tenants that have none of their own. */
+  readonly defaultName: string
+  /** What a provider promises and can do. */
+  readonly capabilitiesOf: (provider: string) => Capabilities
+  /** By the name of the provider; only of providers with whose secret signatures can be verified. */
+  readonly eventReaders: ReadonlyMap<string, EventReader>
+}
+
+/** Wakes workers. To be called after the transaction that enqueued a job was committed. */
+export interface Wake {
+  readonly workers: () => void
+  /** Those that apply the provider's events. */
+  readonly eventWorkers: () => void
+}
+
+/** The parts for the requests of a tenant. */
+export interface TenantParts extends ServiceParts {
+  readonly keyed: KeyedParts
+  /** The tenant of the request. */
+  readonly tenant?: TenantSettings
+}
+
+/** What reserves idempotency keys, and finds and replays their answers. */
+export interface KeyedParts {
+  readonly reserve: Reserve
+  readonly findKey: FindKey
+  readonly watch: IdleWatch
   readonly recentKeys: RecentKeys
   /** Copies of completed answers, in front of the store. */
   readonly answers: Answers
   /** Counts the requests that use a key again. */
   readonly replays: ReplayCounter
-  readonly reserve: Reserve
-  readonly findKey: FindKey
-  readonly watch: IdleWatch
-  /** Reads the overview of operators, at most once a second. */
-  readonly readOverview: () => Promise<object>
-  readonly live: LiveFeed
-  /** Wakes the workers; call it after the transaction that enqueued a job was committed. */
-  readonly wakeWorkers: () => void
-  /** Wakes the workers that apply the provider's events. */
-  readonly wakeEventWorkers: () => void
-  /** The name of the provider of tenants that have none of their own. */
-  readonly providerName: string
-  /** The tenant's own providers, in their order. */
-  readonly routes?: readonly Route[] | undefined
-  /** What a provider promises and can do. */
-  readonly capabilitiesOf: (provider: string) => Capabilities
-  /** By the name of the provider; only of providers with whose secret signatures can be verified. */
-  readonly eventReaders: ReadonlyMap<string, EventReader>
-  /** For a request of a tenant, with the limits that the tenant has of its own. */
-  readonly settings: Config
-  /** Whether new payments and refunds of the request's tenant must have a reference. */
-  readonly requiresReference?: boolean
-  readonly limits: ApiLimits
-  readonly observe: ApiObserver
-  /**
-   * Aborted at the start of shutdown: the process reports that it is not ready, and still answers.
-   */
-  readonly stopping?: AbortSignal
-  readonly log: Logger
 }
 
+interface TenantSettings {
+  /** The tenant's own providers, in their order. */
+  readonly routes: readonly Route[] | undefined
+  /** Whether new payments and refunds must have a reference. */
+  readonly requiresReference: boolean
+}
+
+/** The parts for the requests of operators. */
+export interface OperatorParts extends ServiceParts {
+  /** Reads the overview, at most once a second. */
+  readonly readOverview: () => Promise<object>
+  readonly live: LiveFeed
+}
+
+/** All parts of an API process. */
+export type ApiParts = TenantParts & OperatorParts
+
 /** An endpoint that anyone may call. */
-export type OpenEndpoint = (parts: ApiParts, request: Request) => Promise<Answer>
+export type OpenEndpoint = (parts: ServiceParts, request: Request) => Promise<Answer>
 
 /** An endpoint for the tenant that owns the API key of the request. */
 export type TenantEndpoint = (
-  parts: ApiParts,
+  parts: TenantParts,
   request: Request,
   tenantId: string,
 ) => Promise<Answer>
 
 /** An endpoint for the named operator; operators may act on the resources of all tenants. */
-export type AdminEndpoint = (parts: ApiParts, request: Request, operator: string) => Promise<Answer>
+export type AdminEndpoint = (
+  parts: OperatorParts,
+  request: Request,
+  operator: string,
+) => Promise<Answer>
 
 /** An endpoint for the browser of an operator who is logged in to the console. */
 export type SessionEndpoint = (
-  parts: ApiParts,
+  parts: OperatorParts,
   request: Request,
   session: OpenSession,
 ) => Promise<Answer>
@@ -118,7 +152,7 @@ export function headerLines(request: IncomingMessage, name: string): string[] {
 
 /** @throws StoreTimeoutError when the store does not answer within STORE_TIMEOUT_MS. */
 export function withinStoreTimeout<Value>(
-  { settings }: ApiParts,
+  { settings }: ServiceParts,
   statement: Promise<Value>,
 ): Promise<Value> {
   return withinMs(settings.STORE_TIMEOUT_MS, statement)

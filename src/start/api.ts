@@ -56,9 +56,9 @@ await runProcess('api', async () => {
     const closed = once(server, 'close')
     server.close()
     // Requests that wait for a result are answered without it.
-    parts.watch.stop()
+    parts.keyed.watch.stop()
     parts.live.stop()
-    parts.answers.close()
+    parts.keyed.answers.close()
     const silentUntil = performance.now() + SILENCE_MAX_MS
     const sweep = setInterval(() => {
       // A connection whose last request is answered just now would stay open for seconds.
@@ -69,7 +69,7 @@ await runProcess('api', async () => {
     }, IDLE_SWEEP_MS)
     await closed
     clearInterval(sweep)
-    await Promise.all([reporter.stop(), parts.replays.stop()])
+    await Promise.all([reporter.stop(), parts.keyed.replays.stop()])
     await Promise.all([parts.store.close(), metricsServer.stop(), tracing.stop()])
     log.info('stopped')
   })

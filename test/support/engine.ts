@@ -138,8 +138,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     const draft = await route.readBeforeKey({
       parts: {
         store,
-        providerName: 'stripe',
-        capabilitiesOf: () => stripeCapabilities,
+        providers: { defaultName: 'stripe', capabilitiesOf: () => stripeCapabilities },
       } as unknown as ApiParts,
       request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,
       tenantId,

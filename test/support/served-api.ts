@@ -21,8 +21,8 @@ export async function serveApi(parts: ApiParts, timeouts?: ServerTimeouts): Prom
     parts,
     server,
     async stop() {
-      parts.watch.stop()
-      parts.answers.close()
+      parts.keyed.watch.stop()
+      parts.keyed.answers.close()
       await stop()
       await parts.store.close()
     },

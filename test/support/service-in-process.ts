@@ -11,7 +11,7 @@ import { createTenant, setTenantFees } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import type { FeeSchedule } from '../../src/domain/ledger/ledger.ts'
 import type { ServerTimeouts } from '../../src/http/limits/api-server.ts'
-import type { ApiParts } from '../../src/http/endpoint.ts'
+import type { ApiParts, ProviderParts } from '../../src/http/endpoint.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { wireApi, wireEngine, wireWorkerBase } from '../../src/wiring.ts'
@@ -41,7 +41,7 @@ export interface ServiceInProcess {
 export async function startServiceInProcess(
   settings: Record<string, string> = {},
   timeouts?: ServerTimeouts,
-  own: Partial<ApiParts> = {},
+  own: Partial<ProviderParts> = {},
 ): Promise<ServiceInProcess> {
   const database = await createTestDatabase()
   const provider = await startProvider()
@@ -61,7 +61,12 @@ export async function startServiceInProcess(
   const store = openTestStore(database.url, 2)
 
   const worker = workerOf(engine, store)
-  const parts = { ...(await wireApi(config, log)), wakeWorkers: worker.wake, ...own }
+  const wired = await wireApi(config, log)
+  const parts = {
+    ...wired,
+    wake: { ...wired.wake, workers: worker.wake },
+    providers: { ...wired.providers, ...own },
+  }
   const served = await serveApi(parts, timeouts)
   return {
     apiUrl: served.url,

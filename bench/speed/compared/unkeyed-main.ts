@@ -22,7 +22,7 @@ import {
   presentPayment,
   type PaymentRequest,
 } from '../../../src/domain/payments/payment.ts'
-import { withinStoreTimeout, type ApiParts } from '../../../src/http/endpoint.ts'
+import { withinStoreTimeout, type TenantParts } from '../../../src/http/endpoint.ts'
 import { readJson, refuseForbiddenText } from '../../../src/http/keyed/keyed-request.ts'
 import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { jsonType, retryAfter, type Answer } from '../../../src/http/responses/answer.ts'
@@ -48,14 +48,18 @@ const unkeyedRoute: Route = {
 ;(routes as Route[]).push(unkeyedRoute)
 createApiServer(createApp(parts), parts).listen(config.PORT, config.HOST, announceReady)
 
-async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string): Promise<Answer> {
+async function acceptUnkeyed(
+  own: TenantParts,
+  request: Request,
+  tenantId: string,
+): Promise<Answer> {
   const body = await readJson(own, request, false)
   refuseForbiddenText(body, own.settings)
   const { paymentMethods, ...asked } = paymentRequestOf(body)
   if (typeof paymentMethods !== 'string') throw new Error('the load names one payment method')
   const payment = { ...asked, paymentMethod: paymentMethods }
   const problem = findChargeProblem(
-    parts.capabilitiesOf(parts.providerName).amounts,
+    parts.providers.capabilitiesOf(parts.providers.defaultName).amounts,
     payment.amountMinor,
     payment.currency,
   )
@@ -63,7 +67,7 @@ async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string):
   const row = await own.limits.storeBreaker.reserving(() =>
     withinStoreTimeout(own, insertTogether({ tenantId, payment })),
   )
-  own.wakeWorkers()
+  own.wake.workers()
   const inserted = paymentFromRow(row)
   return {
     status: 202,
@@ -96,7 +100,7 @@ async function insertUnkeyed(sql: Sql, unkeyed: readonly Unkeyed[]): Promise<Pay
     refundId: null,
     parameters: {},
     retentionSeconds: 0,
-    details: detailsOfPayment(payment, parts.providerName),
+    details: detailsOfPayment(payment, parts.providers.defaultName),
   }))
   return await inTenant(sql, tenantId, async (tx) => {
     const inserted = await insertPayments(tx, tenantId, intents)

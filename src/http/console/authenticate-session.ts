@@ -10,7 +10,7 @@ import {
   headerLines,
   isRead,
   withinStoreTimeout,
-  type ApiParts,
+  type ServiceParts,
   type OpenSession,
   type Operator,
 } from '../endpoint.ts'
@@ -85,7 +85,10 @@ export function nameFor({ secure }: Request): string {
  * @throws ProblemError session-ended, which is the same for a missing, a malformed and an unknown
  *   token, and for a session that has ended; csrf-token-invalid for a change.
  */
-export async function authenticateSession(parts: ApiParts, request: Request): Promise<OpenSession> {
+export async function authenticateSession(
+  parts: ServiceParts,
+  request: Request,
+): Promise<OpenSession> {
   const { settings, store } = parts
   const token = readSessionToken(request)
   if (token === undefined) refuse()

@@ -8,7 +8,7 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeFile, type StaticFile, answerFile } from '../responses/static-file.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { OpenEndpoint, ApiParts } from '../endpoint.ts'
+import type { OpenEndpoint, ServiceParts } from '../endpoint.ts'
 import { readOnce } from '../service/docs.ts'
 import type { Request } from 'express'
 import { authenticateSession } from './authenticate-session.ts'
@@ -134,7 +134,7 @@ const getConsole: OpenEndpoint = async (parts, request) => ({
 })
 
 /** Without a database the page opens, too, and says then what is wrong. */
-async function hasSession(parts: ApiParts, request: Request): Promise<boolean> {
+async function hasSession(parts: ServiceParts, request: Request): Promise<boolean> {
   try {
     await authenticateSession(parts, request)
     return true

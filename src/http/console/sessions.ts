@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import type { Request } from 'express'
 import {
   withinStoreTimeout,
-  type ApiParts,
+  type ServiceParts,
   type OpenEndpoint,
   type SessionEndpoint,
   type OpenSession,
@@ -124,7 +124,7 @@ export async function recordLogOut(
   })
 }
 
-function showSession({ settings }: ApiParts, session: OpenSession): Answer {
+function showSession({ settings }: ServiceParts, session: OpenSession): Answer {
   const { operator, csrfToken, expiresAt } = session
   return showJson({
     object: 'console_session',

@@ -6,7 +6,7 @@ import type { Page } from '../../db/connection/pages.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId, type IdPrefix } from '../../domain/resource-id.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import {
   parseFilteredQuery,
   type DocumentedFilter,
@@ -29,7 +29,7 @@ export interface Resource<Item, In = Sql> {
   /** @param tenantId that of a tenant's request. */
   readonly find: (sql: In, id: string, tenantId: string) => Promise<Item | undefined>
   /** By default as the schema describes it. */
-  readonly present?: (item: Item, parts: ApiParts) => Json
+  readonly present?: (item: Item, parts: ServiceParts) => Json
   /** By default only the public id is read. */
   readonly parse?: (text: string) => string | undefined
 }
@@ -54,7 +54,7 @@ export const pathOf = ({
 export function presentOne<Item>(
   { schema, present }: Pick<Entries<Item>, 'schema' | 'present'>,
   item: Item,
-  parts: ApiParts,
+  parts: ServiceParts,
 ): Json {
   if (present !== undefined) return present(item, parts)
   return render(schema as z.ZodObject, item as object)
@@ -79,9 +79,9 @@ export async function findRequested<Item, In>(
 /** Who reads: a tenant, or an operator. */
 interface Readers {
   readonly serve: (
-    endpoint: (parts: ApiParts, request: Request, reader: string) => Promise<Answer>,
+    endpoint: (parts: ServiceParts, request: Request, reader: string) => Promise<Answer>,
   ) => Endpoint
-  readonly within: <Value>(parts: ApiParts, statement: Promise<Value>) => Promise<Value>
+  readonly within: <Value>(parts: ServiceParts, statement: Promise<Value>) => Promise<Value>
 }
 
 const operators: Readers = { serve: admin, within: withinStoreTimeout }
@@ -97,7 +97,7 @@ interface Read<Item> extends Contracted {
   readonly answer: string
   readonly schema?: z.ZodType
   /** Reads and renders more than the resource. */
-  readonly show?: (parts: ApiParts, item: Item, reader: string) => Promise<Json>
+  readonly show?: (parts: ServiceParts, item: Item, reader: string) => Promise<Json>
 }
 
 type OfTenant = Pick<Contract, 'tag'> & { readonly scope: Scope }
@@ -133,7 +133,7 @@ interface List<Item, Owner, Known extends Filters, Found extends Page<Item>> ext
   readonly below?: Resource<Owner>
   readonly filters?: Known
   readonly read: (
-    parts: ApiParts,
+    parts: ServiceParts,
     page: ListQuery,
     filters: FilterValues<Known>,
     /** The tenant that reads, and the resource to which the entries belong. */

@@ -26,7 +26,7 @@ import { isSameRequest, type RequestFingerprints } from '../../domain/idempotenc
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import { withinStoreTimeout, type TenantParts, type TenantEndpoint } from '../endpoint.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import type { ReservationResult } from '../observer.ts'
 import type { Request } from 'express'
@@ -107,13 +107,14 @@ interface KeyedAnswer {
  */
 export async function answerFor(
   resource: KeyedResource,
-  parts: ApiParts,
+  parts: TenantParts,
   now: Reservation,
   asked: Asked,
 ): Promise<KeyedAnswer> {
   const { key } = now
   const { role, prefer } = asked
-  if (role === 'retry') parts.replays.count(key, key.response === null ? 'conflicts' : 'replays')
+  if (role === 'retry')
+    parts.keyed.replays.count(key, key.response === null ? 'conflicts' : 'replays')
   const preference = preferenceApplied(key, asked)
   if (key.response !== null) {
     const stored = replay(key, key.response, role)
@@ -178,7 +179,7 @@ const SOON_SECONDS = 1
  * bound: a client that asks before the next check of an unknown outcome learns nothing. Operators
  * and events of the provider can end it earlier, which webhooks announce.
  */
-async function secondsUntilChange(parts: ApiParts, key: IdempotencyKey): Promise<number> {
+async function secondsUntilChange(parts: TenantParts, key: IdempotencyKey): Promise<number> {
   const { settings, store } = parts
   switch (key.status) {
     case 'unknown':
@@ -205,7 +206,7 @@ async function secondsUntilChange(parts: ApiParts, key: IdempotencyKey): Promise
  * then.
  */
 function secondsOfLease(
-  { LEASE_MS, SWEEP_INTERVAL_MS }: ApiParts['settings'],
+  { LEASE_MS, SWEEP_INTERVAL_MS }: TenantParts['settings'],
   remaining: number,
 ): number {
   if (remaining <= 0) return SWEEP_INTERVAL_MS / 1_000
@@ -244,7 +245,7 @@ function refusalOfFirstSent(ageSeconds: number): ProblemError {
 
 /** Adds the tombstone of the key, if any, to the error of a request that reserved no key. */
 export async function withTombstone(
-  parts: ApiParts,
+  parts: TenantParts,
   asked: KeyRequest,
   error: unknown,
 ): Promise<unknown> {
@@ -265,7 +266,7 @@ export async function withTombstone(
 
 /** A keyed endpoint. It calls `report` when its answer does not show the result. */
 export type KeyedEndpoint = (
-  parts: ApiParts,
+  parts: TenantParts,
   request: Request,
   tenantId: string,
   report: (result: ReservationResult) => void,

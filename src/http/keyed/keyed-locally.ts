@@ -16,7 +16,7 @@ import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import { responseBody } from '../../encryption/encryption.ts'
 import type { BodyContract, Contract, Endpoints } from '../contracts/contract.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type TenantParts } from '../endpoint.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { tenant } from '../server/route.ts'
 import { observeReservations, refuseOtherRequest, replay, withTombstone } from './keyed-answer.ts'
@@ -79,7 +79,7 @@ export function keyedLocally<Body extends z.ZodObject, Input>({
 
 /** Reserves the key, unless the tenant has too many, and does the work. See `doOnce`. */
 export async function doWithinLimits(
-  parts: ApiParts,
+  parts: TenantParts,
   reservation: LocalReservation,
   work: (tx: Transaction) => Promise<StoredResponse>,
 ): Promise<IdempotencyKey> {

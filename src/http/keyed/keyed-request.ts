@@ -16,7 +16,12 @@ import {
 } from '../../domain/idempotency/fingerprint.ts'
 import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
 import { retentionOf } from '../../domain/idempotency/retention.ts'
-import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import {
+  headerLines,
+  withinStoreTimeout,
+  type ServiceParts,
+  type TenantParts,
+} from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
@@ -25,14 +30,14 @@ import type { z } from 'zod'
 
 /** A keyed request as it was sent, with its tenant. */
 export interface KeyedRequest extends RequestName, SentRequest {
-  readonly parts: ApiParts
+  readonly parts: TenantParts
   readonly request: Request
   readonly tenantId: string
 }
 
 /** @throws ProblemError that explains what is wrong with the key or the body. */
 export async function readKeyedRequest(
-  parts: ApiParts,
+  parts: TenantParts,
   request: Request,
   tenantId: string,
   body: { readonly mayOmit?: boolean },
@@ -49,7 +54,7 @@ export async function readKeyedRequest(
 /** Reads a request whose key is known. Throws like `readKeyedRequest`. */
 export async function readNamedRequest(
   name: RequestName,
-  parts: ApiParts,
+  parts: TenantParts,
   request: Request,
   { mayOmit = false }: { readonly mayOmit?: boolean },
 ): Promise<RequestName & SentRequest> {
@@ -65,7 +70,7 @@ export async function readNamedRequest(
 
 /** Reads a JSON body. Where the body may be omitted, a missing one counts as an empty object. */
 export async function readJson(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   mayOmit: boolean,
 ): Promise<Record<string, unknown>> {
@@ -76,14 +81,14 @@ export async function readJson(
 const NO_BYTES = new Uint8Array()
 
 async function readOptionalBody(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   mayOmit: boolean,
 ): Promise<Uint8Array | undefined> {
   return mayOmit && !hasBody(request) ? undefined : await readBody(parts, request)
 }
 
-type Settings = ApiParts['settings']
+type Settings = ServiceParts['settings']
 
 function refuseForbiddenKey(key: string, settings: Settings): void {
   if (settings.CARD_NUMBER_CHECK === 'everywhere' && containsCardNumber(key)) {
@@ -185,10 +190,10 @@ export function newKey<const Name extends string>(
 }
 
 export function findKey(
-  parts: ApiParts,
+  parts: TenantParts,
   { tenantId, key }: KeyName,
 ): Promise<IdempotencyKey | undefined> {
-  return withinStoreTimeout(parts, parts.findKey(parts.store.sql, { tenantId, key }))
+  return withinStoreTimeout(parts, parts.keyed.findKey(parts.store.sql, { tenantId, key }))
 }
 
 /**
@@ -199,7 +204,7 @@ export function findKey(
  * @throws ProblemError idempotency-key-too-short or too-many-stored-keys.
  */
 export async function withinKeyLimits<Value>(
-  parts: ApiParts,
+  parts: TenantParts,
   name: KeyName,
   reserve: (isKnown: () => Promise<boolean>) => Promise<Value>,
 ): Promise<Value> {

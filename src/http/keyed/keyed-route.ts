@@ -26,7 +26,12 @@ import type { Operation } from '../../engine/define-operation.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'
-import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import {
+  headerLines,
+  withinStoreTimeout,
+  type TenantParts,
+  type TenantEndpoint,
+} from '../endpoint.ts'
 import {
   answerFor,
   expiry,
@@ -98,10 +103,10 @@ export function refusing(problem: ProblemError | undefined, draft: Draft): Draft
 
 /** The problem of a request whose tenant requires a reference, if it has none: see `refusing`. */
 export function findReferenceProblem(
-  { requiresReference = false }: ApiParts,
+  { tenant }: TenantParts,
   reference: string | null,
 ): ProblemError | undefined {
-  if (!requiresReference || reference !== null) return undefined
+  if (tenant?.requiresReference !== true || reference !== null) return undefined
   const errors = [{ pointer: '/reference', detail: 'Required' }]
   return new ProblemError('reference-required', { errors })
 }
@@ -112,27 +117,27 @@ export function findReferenceProblem(
 const RESERVE_TRIES = 3
 
 export function defineKeyedRoute(route: KeyedRoute): OperationEndpoint {
-  const endpoint = observeReservations(async (parts, request, tenantId, observe) => {
-    const epoch = parts.answers.epoch()
+  const endpoint = observeReservations(async (parts, request, tenantId, report) => {
+    const epoch = parts.keyed.answers.epoch()
     const keyed = await readKeyedRequest(parts, request, tenantId, route.contract.body)
     const found = await findOrReserve(route, keyed)
     const { role, accepted } = await takeRole(route, parts, found)
-    parts.answers.keep(epoch, accepted.key)
+    parts.keyed.answers.keep(epoch, accepted.key)
     if (role === 'owner') {
-      observe(found.isNew ? 'created' : 'retry')
-      parts.wakeWorkers()
+      report(found.isNew ? 'created' : 'retry')
+      parts.wake.workers()
     }
 
     const prefer = parsePrefer(headerLines(request, 'prefer'))
     const waitSeconds = secondsToWait(parts, prefer, role)
     const now = await waitUntilIdle(keyed, accepted, waitSeconds)
-    if (now !== accepted) parts.answers.keep(epoch, now.key)
+    if (now !== accepted) parts.keyed.answers.keep(epoch, now.key)
     const { answer, result } = await answerFor(route.resource, parts, now, {
       role,
       prefer,
       waitSeconds,
     })
-    if (result !== undefined) observe(result)
+    if (result !== undefined) report(result)
     return answer
   })
   return { ...route, endpoint }
@@ -164,9 +169,9 @@ async function findOrReserve(route: KeyedRoute, keyed: KeyedRequest): Promise<Fo
   const key = newKey(keyed, route.operation.name, fingerprints)
   const intent = { refundId: null, parameters: {}, ...key, ...about }
   const reservation = recent ? known(recent) : await reserveInLimits(parts, intent, draft)
-  parts.recentKeys.add(tenantId, keyed.key)
+  parts.keyed.recentKeys.add(tenantId, keyed.key)
   refuseOtherRequest(reservation.key, fingerprints, (used) =>
-    parts.replays.count(used, 'mismatches'),
+    parts.keyed.replays.count(used, 'mismatches'),
   )
   return { ...reservation, isNew: reservation.key.id === intent.id }
 }
@@ -183,9 +188,9 @@ function isSent({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
 /** Finds a copy of the answer, or the row of a key that this process knows to be reserved. */
 async function findRecent(keyed: KeyedRequest): Promise<IdempotencyKey | undefined> {
   const { parts, tenantId, key } = keyed
-  const copy = await parts.answers.find({ tenantId, key })
+  const copy = await parts.keyed.answers.find({ tenantId, key })
   if (copy !== undefined && isSent(copy, keyed)) return copy
-  if (!parts.recentKeys.has(tenantId, key)) return undefined
+  if (!parts.keyed.recentKeys.has(tenantId, key)) return undefined
   try {
     return await parts.limits.storeBreaker.reserving(() => findKey(parts, keyed))
   } catch (error) {
@@ -195,7 +200,7 @@ async function findRecent(keyed: KeyedRequest): Promise<IdempotencyKey | undefin
   }
 }
 
-function reserveInLimits(parts: ApiParts, intent: Intent, draft: Draft): Promise<Reservation> {
+function reserveInLimits(parts: TenantParts, intent: Intent, draft: Draft): Promise<Reservation> {
   const tenant = { tenantId: intent.tenantId, most: parts.settings.MAX_ACTIVE_KEYS }
   return withinKeyLimits(parts, intent, (isKnown) =>
     parts.limits.activeKeys.within(tenant, isKnown, () =>
@@ -213,13 +218,13 @@ function reservationSpan({ id, operation }: Intent): SpanDescription {
   return { name: 'reserve', kind: 'producer', attributes }
 }
 
-async function reserve(parts: ApiParts, intent: Intent, draft: Draft): Promise<Reservation> {
+async function reserve(parts: TenantParts, intent: Intent, draft: Draft): Promise<Reservation> {
   const { sql } = parts.store
   const traced = { ...intent, traceparent: currentTraceparent() }
   for (let tries = 1; ; tries += 1) {
     try {
       return await parts.limits.storeBreaker.reserving(() =>
-        withinStoreTimeout(parts, parts.reserve(sql, traced, draft.resource)),
+        withinStoreTimeout(parts, parts.keyed.reserve(sql, traced, draft.resource)),
       )
     } catch (error) {
       if (error instanceof KeyExpiredError || error instanceof FirstSentRefusedError) {
@@ -246,7 +251,7 @@ function isPassing(error: unknown): boolean {
 
 async function takeRole(
   route: KeyedRoute,
-  parts: ApiParts,
+  parts: TenantParts,
   found: Found,
 ): Promise<{ role: Role; accepted: Reservation }> {
   const { key } = found
@@ -259,13 +264,13 @@ async function takeRole(
   return { role: 'retry', accepted: await readAgain(parts, key) }
 }
 
-async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<Reservation> {
+async function readAgain(parts: TenantParts, key: IdempotencyKey): Promise<Reservation> {
   return known((await findKey(parts, key)) ?? key)
 }
 
 async function reopen(
   route: KeyedRoute,
-  parts: ApiParts,
+  parts: TenantParts,
   key: IdempotencyKey,
   tries = 1,
 ): Promise<boolean> {
@@ -282,7 +287,7 @@ async function reopen(
 }
 
 /** The owner waits unless it prefers not to. A retry waits only if it prefers to. */
-function secondsToWait({ settings }: ApiParts, prefer: Preferences, role: Role): number {
+function secondsToWait({ settings }: TenantParts, prefer: Preferences, role: Role): number {
   const defaultSeconds = role === 'retry' || prefer.respondAsync ? 0 : settings.WAIT_SECONDS
   return Math.min(prefer.waitSeconds ?? defaultSeconds, settings.WAIT_MAX_SECONDS)
 }
@@ -298,7 +303,7 @@ async function waitUntilIdle(
   const disconnect = new AbortController()
   const abort = () => disconnect.abort()
   request.res?.once('close', abort)
-  const idleKey = await parts.watch.wait(key, waitSeconds * 1_000, disconnect.signal)
+  const idleKey = await parts.keyed.watch.wait(key, waitSeconds * 1_000, disconnect.signal)
   // Every response closes in the end, and an abort is expensive.
   request.res?.off('close', abort)
   return idleKey === undefined ? await readAgain(parts, key) : known(idleKey)
@@ -309,7 +314,7 @@ async function waitUntilIdle(
  * now.
  */
 async function explainRefusedIntent(
-  parts: ApiParts,
+  parts: TenantParts,
   { tenantId, refundId, details }: Intent,
   { explainRefusal }: Draft,
   error: IntentRefusedError,
@@ -327,7 +332,7 @@ async function explainRefusedIntent(
  */
 async function explainStale(
   { resource: { kind, read } }: KeyedRoute,
-  parts: ApiParts,
+  parts: TenantParts,
   key: IdempotencyKey,
   cause: StaleResourceError,
 ): Promise<ProblemError | undefined> {
@@ -339,7 +344,7 @@ async function explainStale(
 }
 
 async function explainDuplicate(
-  parts: ApiParts,
+  parts: TenantParts,
   tenantId: string,
   kind: ReferenceName['kind'],
   reference: string | null,

@@ -1,7 +1,7 @@
 // Parses the Prefer header (RFC 7240): how long the client wants to wait for the final result, and whether
 // the body of an answer says what its headers say of the idempotency key.
 import type { Request } from 'express'
-import { headerLines, type ApiParts } from '../endpoint.ts'
+import { headerLines, type ServiceParts } from '../endpoint.ts'
 import type { Answer } from '../responses/answer.ts'
 
 /** What the client prefers. The service decides what it applies. */
@@ -66,7 +66,7 @@ function readSeconds(value: string | undefined): number | undefined {
  * that is stored. All bytes before the member are those of the answer without it.
  */
 export function addIdempotencyMember(
-  { IDEMPOTENCY_MEMBER }: Pick<ApiParts['settings'], 'IDEMPOTENCY_MEMBER'>,
+  { IDEMPOTENCY_MEMBER }: Pick<ServiceParts['settings'], 'IDEMPOTENCY_MEMBER'>,
   request: Request,
   answer: Answer,
 ): Answer {

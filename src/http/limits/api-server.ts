@@ -13,7 +13,7 @@ import type { Duplex } from 'node:stream'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import { problemAnswer, type TextAnswer } from '../responses/answer.ts'
-import type { ApiParts } from '../endpoint.ts'
+import type { ServiceParts } from '../endpoint.ts'
 import { retryAdvice } from '../responses/added-headers.ts'
 import { BODY_TIMEOUT_MS } from '../requests/read-body.ts'
 
@@ -37,7 +37,7 @@ const CHECK_INTERVAL_MS = 1_000
  */
 const LINGER_MS = 2_000
 
-type RefusingParts = Pick<ApiParts, 'log' | 'settings'>
+type RefusingParts = Pick<ServiceParts, 'log' | 'settings'>
 
 export interface ServerTimeouts {
   readonly checkIntervalMs: number

@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { headerLines, type ApiParts, readBearer } from '../endpoint.ts'
+import { headerLines, type ServiceParts, readBearer } from '../endpoint.ts'
 
 /** The tolerance of Stripe's own libraries for webhooks. */
 const DEFAULT_MAX_AGE_SECONDS = 300
@@ -31,7 +31,7 @@ function signRequest(
  *   request-timestamp-invalid, or request-too-old, also for a time too far in the future.
  */
 export function verifyTimestamp(
-  { REQUEST_MAX_AGE_SECONDS }: ApiParts['settings'],
+  { REQUEST_MAX_AGE_SECONDS }: ServiceParts['settings'],
   request: Request,
   body: Uint8Array,
 ): void {

@@ -9,7 +9,7 @@ import {
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ROTATION_GRACE_SECONDS, ROTATION_GRACE_SECONDS_MAX } from '../../domain/tenants/api-key.ts'
 import { showId } from '../../domain/resource-id.ts'
-import type { ApiParts } from '../endpoint.ts'
+import type { ServiceParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField } from '../contracts/fields.ts'
 import { adminList } from '../contracts/reads.ts'
@@ -48,7 +48,7 @@ const rotateApiKeyBody = z.strictObject({
     ),
 })
 
-const forgetKeys = ({ apiKeyCache }: ApiParts): void => apiKeyCache.forget()
+const forgetKeys = ({ apiKeyCache }: ServiceParts): void => apiKeyCache.forget()
 
 export const apiKeyEndpoints: Endpoints = {
   'POST /admin/tenants/:id/keys': adminCommand({

@@ -8,7 +8,7 @@ import {
   headerLines,
   isRead,
   withinStoreTimeout,
-  type ApiParts,
+  type ServiceParts,
   readBearer,
   type Operator,
   type OperatorKey,
@@ -19,7 +19,7 @@ import { CHALLENGE, insufficientScope } from '../server/authenticate.ts'
  * Returns the operator key that equals the text. It compares the hashes of all keys, so that the
  * response time reveals nothing about a key.
  */
-function findOperatorKey({ settings }: ApiParts, text: string): OperatorKey | undefined {
+function findOperatorKey({ settings }: ServiceParts, text: string): OperatorKey | undefined {
   const textHash = hashKey(text)
   let found: OperatorKey | undefined
   for (const operatorKey of settings.ADMIN_API_KEY ?? []) {
@@ -38,7 +38,10 @@ function hashKey(key: string): Buffer {
  * @throws ProblemError those of `authenticateOperatorKey`, and the same for no key; for a session,
  *   those of `authenticateSession`.
  */
-export async function authenticateOperator(parts: ApiParts, request: Request): Promise<Operator> {
+export async function authenticateOperator(
+  parts: ServiceParts,
+  request: Request,
+): Promise<Operator> {
   const lines = headerLines(request, 'authorization')
   const isInConsole = parts.settings.CONSOLE === 'on' && hasSessionCookie(request)
   if (lines.length === 0 && isInConsole) return (await authenticateSession(parts, request)).operator
@@ -54,7 +57,7 @@ export async function authenticateOperator(parts: ApiParts, request: Request): P
  *   too-many-invalid-keys, never for a valid key.
  */
 export function authenticateOperatorKey(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   key: string,
 ): OperatorKey {
@@ -86,7 +89,7 @@ const REFUSAL = 'operator.refuse'
  * @throws ProblemError operator-role-insufficient, before anything of the request is read.
  */
 export async function authorizeOperator(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   { name, role }: Operator,
 ): Promise<void> {

@@ -16,7 +16,7 @@ import {
   type Resource,
 } from '../contracts/reads.ts'
 import type { Json } from '../contracts/render.ts'
-import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type AdminEndpoint, type ServiceParts } from '../endpoint.ts'
 import { readJson, refuseForbiddenText } from '../keyed/keyed-request.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { validateBody } from '../requests/validate-body.ts'
@@ -46,11 +46,11 @@ interface Command<Schema extends z.ZodType, Item> extends Contracted {
    */
   readonly work: (work: Work<Schema, Item>) => Promise<CommandResult>
   /** Runs after the commit. */
-  readonly after?: (parts: ApiParts) => void
+  readonly after?: (parts: ServiceParts) => void
 }
 
 export interface Work<Schema extends z.ZodType, Item> {
-  readonly parts: ApiParts
+  readonly parts: ServiceParts
   readonly tx: Transaction
   readonly request: Request
   readonly body: z.output<Schema>
@@ -97,7 +97,7 @@ export function adminCommand<Schema extends z.ZodType = typeof noBody.schema, It
  * Reads the body of a command as strictly as a tenant's. A missing body counts as an empty object.
  */
 export async function readCommandBody<Schema extends z.ZodType>(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   schema: Schema,
 ): Promise<z.output<Schema>> {
@@ -110,7 +110,7 @@ export async function readCommandBody<Schema extends z.ZodType>(
  * Runs an attempt. Records a refusal with its problem type, and with nothing of the request body.
  */
 export async function auditRefusal<Value>(
-  parts: ApiParts,
+  parts: ServiceParts,
   attempt: Attempt,
   run: () => Promise<Value>,
 ): Promise<Value> {

@@ -66,8 +66,9 @@ export const customerEndpoints: Endpoints = {
       schema: assignCustomersBody.meta({ id: 'AssignCustomers' }),
       example: { customers: ['cus_NffrFeUfNV2Hib'] },
     },
-    async work({ parts: { providerName: provider }, tx, body: { customers, from }, found }) {
+    async work({ parts, tx, body: { customers, from }, found }) {
       const previous = from === undefined ? undefined : parseTenantId(from)
+      const { defaultName: provider } = parts.providers
       const assignment = { tenantId: found.id, provider, customers, from: previous }
       const owned = await assignCustomers(tx, assignment)
       if (owned.length > 0) {
@@ -88,8 +89,8 @@ export const customerEndpoints: Endpoints = {
       'Returns the customers of the provider that a tenant may charge, in reverse order of their ids.',
     of: { schema: customerSchema, parse: (text) => (isProviderId(text) ? text : undefined) },
     below: tenant,
-    read: ({ store, providerName: provider }, page, _filters, { owner: { id: tenantId } }) =>
-      listCustomers(store.sql, { tenantId, provider }, page),
+    read: ({ store, providers }, page, _filters, { owner: { id: tenantId } }) =>
+      listCustomers(store.sql, { tenantId, provider: providers.defaultName }, page),
     answer: 'A page of customers.',
     schema: listOf('CustomerList', customerSchema),
   }),

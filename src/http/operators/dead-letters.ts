@@ -17,7 +17,7 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { anyMembers, listOf, shownCount, shownText, timeField } from '../contracts/fields.ts'
 import { byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
-import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type AdminEndpoint, type ServiceParts } from '../endpoint.ts'
 import { showJson } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
 import { adminList } from '../contracts/reads.ts'
@@ -112,8 +112,8 @@ const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   }
   // A request that matches no dead letter is recorded in the audit trail, too.
   if (chosen.length === 0) await append(parts, { ...attempt, details: { queue, result: 'none' } })
-  parts.wakeWorkers()
-  parts.wakeEventWorkers()
+  parts.wake.workers()
+  parts.wake.eventWorkers()
   return showJson({ object: 'redrive', queue, ...counts, kept })
 }
 
@@ -124,7 +124,7 @@ async function findOldest(parts: ApiParts, queue: DeadLetterQueue): Promise<stri
 }
 
 async function redriveOne(
-  parts: ApiParts,
+  parts: ServiceParts,
   operator: string,
   queue: DeadLetterQueue,
   id: string,
@@ -156,7 +156,7 @@ function reasonToKeep(error: unknown): string {
 }
 
 async function append(
-  parts: ApiParts,
+  parts: ServiceParts,
   action: Attempt & { details: Record<string, unknown> },
 ): Promise<void> {
   await withinStoreTimeout(parts, appendAdminAction(parts.store.sql, action))

@@ -17,7 +17,7 @@ import {
   timeField,
 } from '../contracts/fields.ts'
 import { render, type Json } from '../contracts/render.ts'
-import type { ApiParts } from '../endpoint.ts'
+import type { ServiceParts } from '../endpoint.ts'
 import { phaseRunSchema } from '../resources/payments.ts'
 
 const resumptions = ['look_up', 'repeat_call', 'run', 'park', 'reopen', 'nothing'] as const
@@ -187,7 +187,7 @@ export const operation = {
   present: presentOperation,
 } as const
 
-export function presentOperation(found: OperationOverview, parts: ApiParts): Json {
+export function presentOperation(found: OperationOverview, parts: ServiceParts): Json {
   const { key, status, recoveryPoint, phaseAgeMs } = found
   const phases = phasesOf(parts, found)
   // Assumes a provider call for an operation that this version does not know.
@@ -207,16 +207,16 @@ export function presentOperation(found: OperationOverview, parts: ApiParts): Jso
 }
 
 /** Whether the provider still remembers the key of the call, so that a repetition is harmless. */
-export function isInKeyWindow(parts: ApiParts, found: OperationOverview): boolean {
+export function isInKeyWindow(parts: ServiceParts, found: OperationOverview): boolean {
   return found.phaseAgeMs !== null && found.phaseAgeMs < keyWindowMs(parts, found)
 }
 
-const keyWindowMs = ({ capabilitiesOf, settings }: ApiParts, { provider }: OperationOverview) =>
-  keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
+const keyWindowMs = ({ providers, settings }: ServiceParts, { provider }: OperationOverview) =>
+  keyWindowSeconds(providers.capabilitiesOf(provider ?? ''), settings) * 1_000
 
-const phasesOf = ({ operations }: ApiParts, { operation: kind }: OperationOverview) =>
+const phasesOf = ({ operations }: ServiceParts, { operation: kind }: OperationOverview) =>
   operations.find(({ name }) => name === kind)?.phases
 
 /** The provider call of the current step; undefined when it makes none, or is not known here. */
-export const callOf = (parts: ApiParts, found: OperationOverview): string | undefined =>
+export const callOf = (parts: ServiceParts, found: OperationOverview): string | undefined =>
   phasesOf(parts, found)?.[found.recoveryPoint]?.call

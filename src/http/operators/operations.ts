@@ -12,7 +12,7 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { EXAMPLE_KEY, listOf } from '../contracts/fields.ts'
 import { byId, byName, byText } from '../contracts/parameters.ts'
 import type { Json } from '../contracts/render.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import { keyFilter, providerIdFilter } from '../requests/list-query.ts'
 import { presentPhaseRun } from '../resources/payments.ts'
 import { adminGet, adminList, findRequested } from '../contracts/reads.ts'
@@ -50,14 +50,14 @@ interface WithProposals extends OperationOverview {
 
 const listed = {
   ...operation,
-  present: (found: WithProposals, parts: ApiParts) => ({
+  present: (found: WithProposals, parts: ServiceParts) => ({
     ...presentOperation(found, parts),
     proposal: presentProposal(found, parts),
   }),
 }
 
 async function showWithTimeline(
-  parts: ApiParts,
+  parts: ServiceParts,
   found: OperationOverview,
   operator: string,
 ): Promise<Json> {
@@ -76,7 +76,7 @@ async function showWithTimeline(
   }
 }
 
-function presentProposal({ proposals, ...found }: WithProposals, parts: ApiParts): Json | null {
+function presentProposal({ proposals, ...found }: WithProposals, parts: ServiceParts): Json | null {
   const { id, status, unknownAt } = found
   const proposal = proposals.find(({ operationId }) => operationId === id)
   const isOpen = status === 'unknown' && unknownAt !== null
@@ -92,7 +92,7 @@ function presentProposal({ proposals, ...found }: WithProposals, parts: ApiParts
 }
 
 async function readTimeline(
-  { store }: ApiParts,
+  { store }: ServiceParts,
   { tenantId, paymentId, id }: OperationOverview,
 ): Promise<Json[]> {
   if (paymentId === null) return []
@@ -102,7 +102,7 @@ async function readTimeline(
 
 async function resume(
   tx: Transaction,
-  parts: ApiParts,
+  parts: ServiceParts,
   found: OperationOverview,
 ): Promise<ResumeResult> {
   try {
@@ -181,7 +181,7 @@ export const operatedEndpoints: Endpoints = {
       const now = await findRequested(operation, tx, request)
       return { answer: presentOperation(now, parts), details: { result, from: found.status } }
     },
-    after: (parts) => parts.wakeWorkers(),
+    after: (parts) => parts.wake.workers(),
     answers: {
       202: { description: 'The operation in its current state.', schema: operation.schema },
     },

@@ -41,7 +41,7 @@ import {
 } from '../contracts/fields.ts'
 import { byId, byName, byText } from '../contracts/parameters.ts'
 import { render, type Json } from '../contracts/render.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import { listReplays } from '../keyed/replay-counter.ts'
 import { currencyFilter, keyFilter, providerIdFilter, type Filter } from '../requests/list-query.ts'
 import { disputeSchema } from '../resources/disputes.ts'
@@ -155,7 +155,7 @@ interface Entries {
   readonly hasMore: boolean
 }
 
-async function readLife(parts: ApiParts, payment: Payment): Promise<Json> {
+async function readLife(parts: ServiceParts, payment: Payment): Promise<Json> {
   const { sql } = parts.store
   const { tenantId: tenant, id } = payment
   const filter = { paymentId: id }
@@ -181,7 +181,7 @@ const oldestFirst =
     hasMore: page?.hasMore ?? false,
   })
 
-async function readOperations(parts: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
+async function readOperations(parts: ServiceParts, { tenantId, id }: Payment): Promise<Entries> {
   const { sql } = parts.store
   const page = await listOperationOverviews(sql, { tenant: tenantId, payment: id }, OLDEST)
   const ids = page?.items.map((operation) => operation.id) ?? []
@@ -199,7 +199,7 @@ async function readOperations(parts: ApiParts, { tenantId, id }: Payment): Promi
 
 const NOT_REUSED = { replays: 0, conflicts: 0, mismatches: 0, firstAt: null, lastAt: null }
 
-async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
+async function readRuns({ store }: ServiceParts, { tenantId, id }: Payment): Promise<Entries> {
   const runs = await listPhaseRuns(store, tenantId, id, LIFE_MAX + 1)
   const shown = runs.slice(0, LIFE_MAX).map((run) => ({
     ...presentPhaseRun(run),
@@ -212,7 +212,7 @@ const presentDelivery = (delivery: WebhookDelivery) => render(webhookDeliverySch
 
 /** The events, and their deliveries. Those of events that are not shown are not shown either. */
 async function readEvents(
-  { store: { sql } }: ApiParts,
+  { store: { sql } }: ServiceParts,
   { tenantId, id }: Payment,
 ): Promise<{ events: Entries; deliveries: Entries }> {
   const events = await listEvents(sql, tenantId, { paymentId: id }, OLDEST)

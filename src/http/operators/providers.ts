@@ -5,7 +5,7 @@ import { abilities, keyWindowSeconds, settleSeconds } from '../../provider/capab
 import type { Endpoints } from '../contracts/contract.ts'
 import { shownCount, shownFlag } from '../contracts/fields.ts'
 import { render, type Json } from '../contracts/render.ts'
-import type { AdminEndpoint, ApiParts } from '../endpoint.ts'
+import type { AdminEndpoint, ServiceParts } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
@@ -46,12 +46,12 @@ const listProviders: AdminEndpoint = (parts, request) => {
   return Promise.resolve(showJson({ object: 'list', data, has_more: false }))
 }
 
-function presentProvider({ providerName, capabilitiesOf, settings }: ApiParts, name: string): Json {
-  const declared = capabilitiesOf(name)
+function presentProvider({ providers, settings }: ServiceParts, name: string): Json {
+  const declared = providers.capabilitiesOf(name)
   return render(providerSchema, {
     ...declared,
     name,
-    isDefault: name === providerName,
+    isDefault: name === providers.defaultName,
     keyWindowSeconds: keyWindowSeconds(declared, settings),
     keepsFailures: declared.keys?.keepsFailures ?? false,
     settleSeconds: settleSeconds(declared, settings),

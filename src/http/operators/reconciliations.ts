@@ -164,7 +164,7 @@ export const reconciliationEndpoints: Endpoints = {
         const errors = [{ pointer: '/to', detail: 'Must be later than from' }]
         throw new ProblemError('invalid-field', { detail: '/to: Must be later than from', errors })
       }
-      const provider = body.provider ?? parts.providerName
+      const provider = body.provider ?? parts.providers.defaultName
       const run = await requestReconciliation(tx, { provider, from, to, requestedBy: operator })
       return {
         answer: presentOne(reconciliation, run, parts),

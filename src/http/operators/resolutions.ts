@@ -7,7 +7,7 @@ import { requestCheckIfUnknown } from '../../db/operations/requested-checks.ts'
 import type { Evidence } from '../../db/schema/idempotency-keys.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import { problemAnswer, showJson, type Answer } from '../responses/answer.ts'
 import { presentOperation, callOf, isInKeyWindow, resolutionSchema } from './operation.ts'
 import { consequencesOf, type Consequences } from '../../domain/operations/doubt-sentences.ts'
@@ -39,7 +39,7 @@ const POLL_MS = 200
  * @throws ProblemError operation-not-unknown when the service found the outcome without the claim.
  */
 async function answerVerdict(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   ref: OperationRef,
   claim: string,
@@ -66,7 +66,7 @@ interface Seen {
 }
 
 async function waitForVerdict(
-  parts: ApiParts,
+  parts: ServiceParts,
   request: Request,
   ref: OperationRef,
   claim: string,
@@ -88,7 +88,7 @@ async function waitForVerdict(
  * The verdict is committed together with what it changes. So the operation is read before it, which shows
  * an operation that ended without one, and again after it.
  */
-async function see({ store }: ApiParts, ref: OperationRef, claim: string): Promise<Seen> {
+async function see({ store }: ServiceParts, ref: OperationRef, claim: string): Promise<Seen> {
   const read = async () => {
     const operation = await findOperationOverview(store.sql, ref.id)
     if (operation === undefined) throw new ProblemError('resource-not-found')
@@ -118,19 +118,19 @@ const CLAIMABLE: readonly Claim[] = [
 ]
 
 /** Without dual control only a claim that no look-up verifies needs two operators. */
-function needsTwo({ settings }: ApiParts, { unverified = false }: Claim): boolean {
+function needsTwo({ settings }: ServiceParts, { unverified = false }: Claim): boolean {
   return settings.ADMIN_DUAL_CONTROL || unverified
 }
 
 /** Whether the settings have another operator, besides viewers. */
-function hasAnotherOperator({ settings }: ApiParts, operator: string): boolean {
+function hasAnotherOperator({ settings }: ServiceParts, operator: string): boolean {
   const others = settings.ADMIN_API_KEY?.filter(({ name }) => name !== operator) ?? []
   return others.some(({ role }) => role === 'operator')
 }
 
 /** What the operator can claim; null when the outcome is not unknown. */
 export function presentClaims(
-  parts: ApiParts,
+  parts: ServiceParts,
   operation: OperationOverview,
   operator: string,
 ): readonly object[] | null {
@@ -145,7 +145,7 @@ export function presentClaims(
 
 /** What follows from a claim, or from a proposal when the second operator confirms it. */
 export function presentConsequences(
-  parts: ApiParts,
+  parts: ServiceParts,
   operation: OperationOverview,
   claim: Claim,
   hasAnother = true,
@@ -273,7 +273,7 @@ function refuseOtherKind(operation: OperationOverview, resolution: Resolution): 
 
 /** @throws ProblemError second-operator-needed when there is no other operator. */
 function propose(
-  parts: ApiParts,
+  parts: ServiceParts,
   operation: OperationOverview,
   body: Resolution,
   operator: string,

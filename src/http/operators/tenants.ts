@@ -18,7 +18,7 @@ import {
   type TenantLimits,
 } from '../../domain/tenants/tenant-limits.ts'
 import { showTenantId, TENANT_NAME, type Tenant } from '../../domain/tenants/tenant.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, shownCount, shownFlag, shownText, timeField } from '../contracts/fields.ts'
 import { render, type Json } from '../contracts/render.ts'
@@ -163,7 +163,7 @@ const createTenantBody = z.strictObject({
 /** Where the count of keys stops without a limit: counting more would take seconds. */
 const COUNT_MOST = 1_000_000
 
-async function readLimits(parts: ApiParts, id: string): Promise<Json> {
+async function readLimits(parts: ServiceParts, id: string): Promise<Json> {
   const { sql } = parts.store
   const own = (await withinStoreTimeout(parts, findTenantLimits(sql, id))) ?? {}
   const active = limitOf(parts, own, 'MAX_ACTIVE_KEYS')
@@ -186,7 +186,7 @@ async function readLimits(parts: ApiParts, id: string): Promise<Json> {
 }
 
 function limitOf(
-  { settings }: ApiParts,
+  { settings }: ServiceParts,
   own: TenantLimits,
   name: LimitName,
 ): { readonly limit: number | null; readonly own: boolean } {

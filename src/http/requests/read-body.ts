@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { headerLines, type ApiParts } from '../endpoint.ts'
+import { headerLines, type ServiceParts } from '../endpoint.ts'
 
 export const BODY_MAX_BYTES = 64 * 1024
 
@@ -31,7 +31,7 @@ interface BodyOptions {
  *   request-timeout, or overloaded when the place of the request was given to a newer one.
  */
 export async function readBody(
-  { limits }: Pick<ApiParts, 'limits'>,
+  { limits }: Pick<ServiceParts, 'limits'>,
   request: IncomingMessage,
   { maxBytes = BODY_MAX_BYTES, contentType = 'json' }: BodyOptions = {},
 ): Promise<Uint8Array> {

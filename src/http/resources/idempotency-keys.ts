@@ -22,7 +22,7 @@ import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { showJson, type Answer, retryAfter } from '../responses/answer.ts'
 import { tombstoneHeaders, keyExpired } from '../keyed/keyed-answer.ts'
-import { type TenantEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { type TenantEndpoint, withinStoreTimeout, type TenantParts } from '../endpoint.ts'
 import { hash, randomUUIDv7 } from 'node:crypto'
 import { requestCancellation } from '../../db/idempotency/cancellations.ts'
 import { inTenant } from '../../db/connection/transaction.ts'
@@ -141,7 +141,7 @@ const cancelIdempotencyKey: TenantEndpoint = async (parts, request, tenantId) =>
 
 /** A key that was never used is used up now: a request that arrives later executes nothing. */
 async function reserveOrFind(
-  parts: ApiParts,
+  parts: TenantParts,
   tenantId: string,
   key: string,
 ): Promise<IdempotencyKey> {
@@ -160,7 +160,7 @@ async function reserveOrFind(
   return await doWithinLimits(parts, reservation, () => Promise.resolve(response))
 }
 
-async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<IdempotencyKey> {
+async function cancel(parts: TenantParts, key: IdempotencyKey): Promise<IdempotencyKey> {
   if (key.operation === CANCEL_KEY) return key
   const { tenantId, id, paymentId, status } = key
   if (paymentId === null) throw new ProblemError('operation-not-cancelable')
@@ -172,17 +172,20 @@ async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<Idempotency
   const isRequested = await withinStoreTimeout(
     parts,
     inTenant(parts.store.sql, tenantId, (tx) =>
-      requestCancellation(tx, operation, { provider: parts.providerName, retentionSeconds }),
+      requestCancellation(tx, operation, {
+        provider: parts.providers.defaultName,
+        retentionSeconds,
+      }),
     ),
   )
-  if (isRequested) parts.wakeEventWorkers()
+  if (isRequested) parts.wake.eventWorkers()
   const now = await readAgain(parts, key)
   // Of several requests one is first, and the others find what it wrote.
   if (!isRequested && now.cancellation === null) throw new ProblemError('operation-not-cancelable')
   return now
 }
 
-async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<IdempotencyKey> {
+async function readAgain(parts: TenantParts, key: IdempotencyKey): Promise<IdempotencyKey> {
   return (await findKey(parts, key)) ?? key
 }
 

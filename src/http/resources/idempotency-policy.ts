@@ -6,7 +6,7 @@ import { CLOCK_SKEW_SECONDS, oldestAgeSeconds } from '../../domain/idempotency/r
 import { storedProblems, type StoredProblem } from '../../domain/operations/stored-response.ts'
 import { mayRetry, problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { jsonType } from '../responses/answer.ts'
-import type { ApiParts, OpenEndpoint } from '../endpoint.ts'
+import type { ServiceParts, OpenEndpoint } from '../endpoint.ts'
 import { WITH_IDEMPOTENCY } from '../keyed/prefer.ts'
 import { NESTING_MAX } from '../requests/json-body.ts'
 import { BODY_MAX_BYTES } from '../requests/read-body.ts'
@@ -25,7 +25,7 @@ export const getIdempotencyPolicy: OpenEndpoint = async ({ settings }) => ({
   body: JSON.stringify(policyOf(settings)),
 })
 
-type Settings = ApiParts['settings']
+type Settings = ServiceParts['settings']
 
 function policyOf(settings: Settings): Record<string, unknown> {
   return {

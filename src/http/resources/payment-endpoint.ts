@@ -80,7 +80,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       const valid = validateBody(contract.body.schema, body)
       const payment = await findRequestedPayment(parts, request, tenantId)
       const parameters = route.parameters(valid, payment)
-      const capabilities = parts.capabilitiesOf(payment.provider)
+      const capabilities = parts.providers.capabilitiesOf(payment.provider)
       const problem = needs && unableTo(needs, capabilities)
       return refusing(problem ?? route.refuses?.(valid, payment, capabilities), {
         paymentId: payment.id,

@@ -21,7 +21,7 @@ import {
 import type { Request } from 'express'
 import { findPayment } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { ApiParts } from '../endpoint.ts'
+import type { ServiceParts } from '../endpoint.ts'
 import type { Success } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
 
@@ -162,7 +162,7 @@ export const refundSchema = z
  *   the id of another tenant's payment.
  */
 export async function findRequestedPayment(
-  { store }: ApiParts,
+  { store }: ServiceParts,
   request: Request,
   tenantId: string,
 ): Promise<Payment> {

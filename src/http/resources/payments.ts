@@ -8,7 +8,7 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { render } from '../contracts/render.ts'
 import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fields.ts'
 import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
-import type { ApiParts } from '../endpoint.ts'
+import type { ServiceParts } from '../endpoint.ts'
 import { referenceField } from '../requests/body-fields.ts'
 import { referenceFilter } from '../requests/list-query.ts'
 import { paymentSchema } from './payment.ts'
@@ -66,7 +66,7 @@ const MONTH_SECONDS = 30 * 24 * 60 * 60
 
 /** Errors of the store fail the read, like the errors of its other statements. */
 export async function checkOnRead(
-  { store, settings }: ApiParts,
+  { store, settings }: ServiceParts,
   { tenantId, paymentId, status }: { tenantId: string; paymentId: string; status: string },
 ): Promise<void> {
   if (status !== 'unknown') return

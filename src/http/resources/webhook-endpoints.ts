@@ -19,7 +19,7 @@ import {
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkWebhookUrl } from '../../domain/webhooks/dialable-address.ts'
-import type { ApiParts } from '../endpoint.ts'
+import type { ServiceParts } from '../endpoint.ts'
 import { textField, optionalField, noBody } from '../requests/body-fields.ts'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
@@ -122,7 +122,7 @@ const descriptionField = textField({ max: 1000 })
 const aboutDescription = { description: 'Free text, for people.' }
 
 /** @throws ProblemError webhook-url-refused. */
-function refuseBadUrl({ settings }: ApiParts, url: string): void {
+function refuseBadUrl({ settings }: ServiceParts, url: string): void {
   const checked = checkWebhookUrl(url, { allowInsecure: settings.WEBHOOK_ALLOW_INSECURE })
   if ('url' in checked) return
   const errors = [{ pointer: '/url', detail: checked.refusal }]

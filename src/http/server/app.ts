@@ -18,7 +18,14 @@ import {
 import { authenticateSession } from '../console/authenticate-session.ts'
 import { authenticateOperator, authorizeOperator } from '../operators/authenticate.ts'
 import { authenticate, requireScope } from './authenticate.ts'
-import { isRead, withinStoreTimeout, type ApiParts, headerLines } from '../endpoint.ts'
+import {
+  isRead,
+  withinStoreTimeout,
+  headerLines,
+  type ApiParts,
+  type ServiceParts,
+  type TenantParts,
+} from '../endpoint.ts'
 import { flavorHeaders, repeatabilityResult } from '../responses/added-headers.ts'
 import { addIdempotencyMember } from '../keyed/prefer.ts'
 import { policyLink } from '../resources/idempotency-policy.ts'
@@ -120,7 +127,7 @@ async function answerOf(
 /** What all requests with an API key have in common. */
 interface Caller {
   /** The parts with the tenant's own limits, and with its share of the connections. */
-  readonly own: ApiParts
+  readonly own: TenantParts
   /** The ids as the log shows them. */
   readonly shown: Readonly<Record<string, string>>
 }
@@ -142,8 +149,8 @@ function makeCaller(parts: ApiParts, apiKey: AuthenticatedKey): Caller {
   const settings = { ...parts.settings, ...limits }
   const store = { ...parts.store, sql: parts.store.ofTenant(tenantId) }
   const shown = { tenant: showId('tnt', tenantId), key: keyId }
-  const own = { settings, store, requiresReference, routes: providers ?? undefined }
-  return { own: { ...parts, ...own }, shown }
+  const tenant = { requiresReference, routes: providers ?? undefined }
+  return { own: { ...parts, settings, store, tenant }, shown }
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */
@@ -152,7 +159,7 @@ function isKeyed(route: Endpoint, request: Request): boolean {
 }
 
 function send(
-  { settings }: ApiParts,
+  { settings }: ServiceParts,
   request: Request,
   response: Response,
   answer: Answer,
@@ -169,7 +176,7 @@ function send(
  * @throws ProblemError rate-limited.
  */
 function limitRate(
-  { limits, settings }: ApiParts,
+  { limits, settings }: ServiceParts,
   request: Request,
   response: Response,
   tenantId: string,
@@ -195,7 +202,7 @@ function allowedMethods({ get, post, delete: remove }: Route): string {
  * Logs one line per request, with the route instead of the path: a client can put secrets in a
  * path.
  */
-function logRequest({ log, observe }: ApiParts) {
+function logRequest({ log, observe }: ServiceParts) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const startedAt = performance.now()
     const requestId = `req_${randomUUID()}`
@@ -230,7 +237,7 @@ function logRequest({ log, observe }: ApiParts) {
   }
 }
 
-function answerError(parts: ApiParts) {
+function answerError(parts: ServiceParts) {
   const { log, settings, observe } = parts
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     // Express throws a URIError for a path with broken escapes. Such a path has no route.

@@ -3,7 +3,7 @@ import type { Request } from 'express'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { allowsScope, type Scope } from '../../domain/tenants/api-key.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { headerLines, withinStoreTimeout, type ApiParts, readBearer } from '../endpoint.ts'
+import { headerLines, withinStoreTimeout, type ServiceParts, readBearer } from '../endpoint.ts'
 import type { Attempt } from '../limits/invalid-keys.ts'
 import { retryAfter } from '../responses/answer.ts'
 
@@ -16,7 +16,10 @@ export const CHALLENGE = { 'www-authenticate': REALM }
  * @throws ProblemError api-key-missing, or api-key-invalid, which is the same for a malformed, an
  *   unknown, an expired and a revoked key; too-many-invalid-keys, before the store is asked.
  */
-export async function authenticate(parts: ApiParts, request: Request): Promise<AuthenticatedKey> {
+export async function authenticate(
+  parts: ServiceParts,
+  request: Request,
+): Promise<AuthenticatedKey> {
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
   const apiKey = readBearer(lines) ?? ''
@@ -24,7 +27,7 @@ export async function authenticate(parts: ApiParts, request: Request): Promise<A
   return cached ?? (await findApiKey(parts, { address: request.ip ?? '', apiKey }))
 }
 
-async function findApiKey(parts: ApiParts, attempt: Attempt): Promise<AuthenticatedKey> {
+async function findApiKey(parts: ServiceParts, attempt: Attempt): Promise<AuthenticatedKey> {
   const { invalidKeys, storeBreaker } = parts.limits
   const seconds = invalidKeys.secondsUntilNext(attempt)
   if (seconds !== undefined) {

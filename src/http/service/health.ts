@@ -10,7 +10,7 @@ import { inService } from '../../db/connection/transaction.ts'
 import { readMigrationState } from '../../migrations/applied-migrations.ts'
 import { SessionError } from '../../db/connection/pool/session.ts'
 import { jsonType, retryAfter, showJson } from '../responses/answer.ts'
-import { withinStoreTimeout, type ApiParts, type OpenEndpoint } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts, type OpenEndpoint } from '../endpoint.ts'
 
 const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 
@@ -64,9 +64,9 @@ const getReadiness: OpenEndpoint = async (parts) => {
 
 /** Anyone may ask, so that a process tries no more often. */
 const WRITE_INTERVAL_MS = 1_000
-const writtenAt = new WeakMap<ApiParts, number>()
+const writtenAt = new WeakMap<ServiceParts, number>()
 
-async function tryWritingSometimes(parts: ApiParts): Promise<void> {
+async function tryWritingSometimes(parts: ServiceParts): Promise<void> {
   if (performance.now() - (writtenAt.get(parts) ?? -Infinity) < WRITE_INTERVAL_MS) return
   await withinStoreTimeout(parts, tryWriting(parts.store.sql))
   writtenAt.set(parts, performance.now())

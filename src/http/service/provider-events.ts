@@ -40,7 +40,7 @@ function receiveEvent({ name: provider, secrets, route }: EventSource): OpenEndp
   const contentType = form === undefined ? 'json' : 'form'
   const header = signatureHeader?.name.toLowerCase()
   return async (parts, request) => {
-    const read = parts.eventReaders.get(provider)
+    const read = parts.providers.eventReaders.get(provider)
     if (read === undefined) {
       throw new ProblemError('route-not-found', { detail: `${secrets[0]} is not set.` })
     }
@@ -48,7 +48,7 @@ function receiveEvent({ name: provider, secrets, route }: EventSource): OpenEndp
     const signatures = header === undefined ? [] : headerLines(request, header)
     const event = await read(body, signatures.length === 1 ? signatures[0] : undefined)
     const isNew = await withinStoreTimeout(parts, storeProviderEvent(parts.store.sql, event))
-    if (isNew) parts.wakeEventWorkers()
+    if (isNew) parts.wake.eventWorkers()
     const { id, type } = event
     parts.log.info({ provider, event: id, type, repeated: !isNew }, 'provider event stored')
     return showJson({ received: true })

@@ -5,7 +5,7 @@ import { findChargeProblem, takesCurrency } from '../../domain/payments/amount-r
 import { type PaymentRequest, captureMethods } from '../../domain/payments/payment.ts'
 import { routePayment, type CreateParameters, type Routed } from '../../domain/payments/routing.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { ApiParts } from '../../http/endpoint.ts'
+import type { ServiceParts, TenantParts } from '../../http/endpoint.ts'
 import {
   defineKeyedRoute,
   refusing,
@@ -168,8 +168,9 @@ const NOWHERE: Routed = { provider: '', paymentMethod: '' }
  * one that refuses the amount, if another one accepts it. A customer belongs to the first provider,
  * so its payment has no other. Undefined when no provider takes the payment.
  */
-function route(parts: ApiParts, payment: NewPayment): Routed | undefined {
-  const { providerName, routes = [{ provider: providerName }], capabilitiesOf } = parts
+function route(parts: TenantParts, payment: NewPayment): Routed | undefined {
+  const { defaultName, capabilitiesOf } = parts.providers
+  const routes = parts.tenant?.routes ?? [{ provider: defaultName }]
   const { currency, customer, paymentMethods } = payment
   const able = routes.filter((one) => takesCurrency(capabilitiesOf(one.provider).amounts, currency))
   const routed = routePayment(able, currency, paymentMethods)
@@ -180,11 +181,11 @@ function route(parts: ApiParts, payment: NewPayment): Routed | undefined {
 }
 
 function findAmountProblem(
-  { capabilitiesOf }: ApiParts,
+  { providers }: ServiceParts,
   provider: string,
   { amountMinor, currency }: NewPayment,
 ): ProblemError | undefined {
-  return findChargeProblem(capabilitiesOf(provider).amounts, amountMinor, currency)
+  return findChargeProblem(providers.capabilitiesOf(provider).amounts, amountMinor, currency)
 }
 
 /** The store refuses a payment for this reason alone. It is the same for every unknown customer. */

@@ -11,7 +11,7 @@ import {
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { ApiParts } from '../../http/endpoint.ts'
+import type { ServiceParts } from '../../http/endpoint.ts'
 import type { KeyedResource } from '../../http/keyed/keyed-answer.ts'
 import {
   defineKeyedRoute,
@@ -110,7 +110,11 @@ export const createRefundEndpoint = defineKeyedRoute({
     }
     const problem =
       findReferenceProblem(parts, refund.reference) ??
-      findPartProblem(parts.capabilitiesOf(payment.provider).amounts, amount, payment.currency)
+      findPartProblem(
+        parts.providers.capabilitiesOf(payment.provider).amounts,
+        amount,
+        payment.currency,
+      )
     return refusing(problem, {
       paymentId: payment.id,
       refundId: randomUUIDv7(),
@@ -124,7 +128,7 @@ export const createRefundEndpoint = defineKeyedRoute({
 
 /** Nothing was captured, it is disputed, or too little of it is left. */
 async function explainRefusedRefund(
-  { store }: ApiParts,
+  { store }: ServiceParts,
   payment: Payment,
   { amountMinor }: { readonly amountMinor: number | null },
 ): Promise<ProblemError> {

@@ -19,7 +19,7 @@ let bareUrl: string
 let woken: number
 
 beforeAll(async () => {
-  Object.assign(api.parts, { wakeEventWorkers: () => void (woken += 1) })
+  Object.assign(api.parts.wake, { eventWorkers: () => void (woken += 1) })
   bareUrl = (await api.serve({})).url
 })
 beforeEach(async () => {

@@ -211,20 +211,20 @@ test('a request that waits for its result occupies no place', async () => {
     headers: { prefer: 'wait=20' },
     signal: ended.signal,
   }).catch(() => {})
-  await until(() => api.parts.watch.waiting() === 1)
+  await until(() => api.parts.keyed.watch.waiting() === 1)
 
   const other = await postPayment(api.url, tenant)
   ended.abort()
   await waiting
 
   expect(other.status).toBe(202)
-  await until(() => api.parts.watch.waiting() === 0)
+  await until(() => api.parts.keyed.watch.waiting() === 0)
 })
 
 test('requests of a tenant wait in half of the waiting places, and others get 202 at once', async () => {
   await serve({ MAX_WAITING_REQUESTS: '4', MAX_CONCURRENT_REQUESTS: '2' })
   const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
-  const { watch } = api.parts
+  const { watch } = api.parts.keyed
   const ended = new AbortController()
   const wait = (tenant: Tenant) =>
     postPayment(api.url, tenant, undefined, {

@@ -110,7 +110,7 @@ test(
     for (const { json } of beyond)
       expect(json['type']).toBe('/problems/too-many-concurrent-requests')
     expect(await service.store.sql`select from idempotency_keys`).toHaveLength(HEALTHY)
-    expect(service.parts.watch.waiting()).toBe(0)
+    expect(service.parts.keyed.watch.waiting()).toBe(0)
   },
   LIMIT_MS,
 )

@@ -117,7 +117,7 @@ async function executedFor({ json }: Pick<ApiResponse, 'json'>) {
 
 async function untilAllAreGone(): Promise<void> {
   await until(async () => (await connectionsOf(service.server)) === 0)
-  await until(() => service.parts.watch.waiting() === 0)
+  await until(() => service.parts.keyed.watch.waiting() === 0)
 }
 
 async function statusOf(key: string): Promise<string | undefined> {

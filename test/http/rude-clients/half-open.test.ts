@@ -121,6 +121,6 @@ describe('a client that vanishes without closing its connection', () => {
     const answers = await Promise.all(paying)
 
     expect(answers.filter(({ status }) => status >= 400)).toEqual([])
-    expect(service.parts.watch.waiting()).toBe(0)
+    expect(service.parts.keyed.watch.waiting()).toBe(0)
   })
 })

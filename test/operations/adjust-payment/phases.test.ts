@@ -109,7 +109,7 @@ describe('a capture that was requested before the amount changed', () => {
     const payment = await held(t)
     const { store } = t.engine
     const provider = stripeOf(t.engine)
-    const parts = { store, capabilitiesOf: () => provider.capabilities }
+    const parts = { store, providers: { capabilitiesOf: () => provider.capabilities } }
     const draft = await capturePaymentEndpoint.readBeforeKey({
       parts: parts as unknown as ApiParts,
       request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,
