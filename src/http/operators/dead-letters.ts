@@ -117,7 +117,7 @@ const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   return showJson({ object: 'redrive', queue, ...counts, kept })
 }
 
-async function findOldest(parts: ApiParts, queue: DeadLetterQueue): Promise<string[]> {
+async function findOldest(parts: ServiceParts, queue: DeadLetterQueue): Promise<string[]> {
   const listing = listDeadLetters(parts.store.sql, queue, { limit: REDRIVE_MAX, oldest: true })
   const { items = [] } = (await withinStoreTimeout(parts, listing)) ?? {}
   return items.map(({ id }) => id).toReversed()
