@@ -10,6 +10,7 @@ import { readOperation, type OperationRow } from '../db/operations/operation-row
 import {
   addJobs,
   addOperationJobs,
+  findQueued,
   queuedColumns,
   type QueuedOperation,
   JOB_SCHEMA,
@@ -192,15 +193,12 @@ export async function requeueIfJobless(
     order by created_at
     limit ${SCAN_LIMIT}
   `
-  if (oldest.length === 0) return []
-  const jobs = await tx<{ id: string }[]>`
-    select id from ${tx(JOB_SCHEMA)}.job
-    where name = ${OPERATIONS_QUEUE} and id = any(${oldest.map(({ jobId }) => jobId)}::uuid[])
-      and state < 'completed'
-  `
-  const existing = new Set(jobs.map(({ id }) => id))
-  const jobless = oldest.filter(({ jobId }) => !existing.has(jobId))
-  const requeued = (await together(jobless.map((queued) => requeue(tx, queued)))).flat()
+  const queued = await findQueued(
+    tx,
+    oldest.map(({ jobId }) => jobId),
+  )
+  const jobless = oldest.filter(({ jobId }) => !queued.has(jobId))
+  const requeued = (await together(jobless.map((operation) => requeue(tx, operation)))).flat()
   await addOperationJobs(tx, requeued)
   return requeued
 }

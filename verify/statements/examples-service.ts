@@ -190,6 +190,7 @@ const migrationExamples: readonly Example[] = [
 ]
 
 const queueExamples: readonly Example[] = [
+  example(jobs.findQueued, [[ID]]),
   example(jobs.addJobs, [jobs.PROVIDER_EVENTS_QUEUE, [{ data: {} }]]),
   example(
     deadLetters.listDeadLetters,

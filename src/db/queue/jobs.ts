@@ -119,6 +119,19 @@ export async function addJobs(
   `
 }
 
+/** Those of the jobs of operations that have not ended. */
+export async function findQueued(
+  sql: Sql | Transaction,
+  jobs: readonly (string | null)[],
+): Promise<ReadonlySet<string | null>> {
+  if (jobs.length === 0) return new Set()
+  const queued = await sql<{ id: string }[]>`
+    select id from ${sql(JOB_SCHEMA)}.job
+    where name = ${OPERATIONS_QUEUE} and id = any(${[...jobs]}::uuid[]) and state < 'completed'
+  `
+  return new Set(queued.map(({ id }) => id))
+}
+
 /** Makes the next failure of these jobs their last one: pg-boss then moves them to the dead letters. */
 export async function forbidRetries(
   sql: Sql,

@@ -5,7 +5,7 @@ import type { Fragment, Sql, Transaction } from '../../db/connection/client.ts'
 import { matching, readPage, type Page, type PageRequest } from '../../db/connection/pages.ts'
 import { firstIdAt, objectsOf } from '../../db/connection/rows.ts'
 import { asService, inService, together } from '../../db/connection/transaction.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../db/queue/jobs.ts'
+import { findQueued } from '../../db/queue/jobs.ts'
 import type { idempotencyKeys } from '../../db/schema/idempotency-keys.ts'
 import type { FindingKind } from '../../domain/operations/finding.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
@@ -232,19 +232,6 @@ export async function findJobless(tx: Transaction): Promise<string[]> {
     pending.map((row) => row.job_id),
   )
   return pending.flatMap(({ id, job_id: job }) => (queued.has(job) ? [] : [id]))
-}
-
-/** Those of the jobs of operations that have not ended. */
-async function findQueued(
-  sql: Sql | Transaction,
-  jobs: readonly (string | null)[],
-): Promise<ReadonlySet<string | null>> {
-  if (jobs.length === 0) return new Set()
-  const queued = await sql<{ id: string }[]>`
-    select id from ${sql(JOB_SCHEMA)}.job
-    where name = ${OPERATIONS_QUEUE} and id = any(${[...jobs]}::uuid[]) and state < 'completed'
-  `
-  return new Set(queued.map(({ id }) => id))
 }
 
 /** Whether one of the proposals is about the unknown outcome of the operation. */
