@@ -8,18 +8,17 @@ import {
 } from '../../db/tenants/api-keys.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ROTATION_GRACE_SECONDS, ROTATION_GRACE_SECONDS_MAX } from '../../domain/tenants/api-key.ts'
-import { showId } from '../../domain/resource-id.ts'
 import type { ServiceParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField } from '../contracts/fields.ts'
 import { adminList } from '../contracts/reads.ts'
+import { render } from '../contracts/render.ts'
 import { adminCommand } from './commands.ts'
 import {
   apiKeyShape,
   makeKey,
   newApiKeySchema,
   newApiKeyShape,
-  presentNewKey,
   scopesField,
   tenant,
 } from './tenants.ts'
@@ -66,8 +65,8 @@ export const apiKeyEndpoints: Endpoints = {
     // A repeated request creates another key. An operator who lost the answer finds the first key in
     // the list, without its secret, and revokes it.
     async work({ tx, body: { scopes }, found }) {
-      const { answer, id: key } = await makeKey(tx, found.id, scopes)
-      return { answer, details: { result: 'made', key, scopes } }
+      const answer = render(newApiKeySchema, await makeKey(tx, found.id, scopes))
+      return { answer, details: { result: 'made', key: answer['id'], scopes } }
     },
     answers: { 201: { description: 'The API key, with its secret.', schema: newApiKeySchema } },
   }),
@@ -97,8 +96,8 @@ export const apiKeyEndpoints: Endpoints = {
       const replacement = await rotateKeyIfActive(tx, old, grace_seconds)
       if (replacement === undefined) throw new ProblemError('api-key-ended')
       const { key, secret } = replacement
-      const answer = { ...presentNewKey(key, secret), replaces: showId('key', old.id) }
-      return { answer, details: { result: 'rotated', key: showId('key', key.id), grace_seconds } }
+      const answer = render(rotatedApiKeySchema, { ...key, secret, replaces: old.id })
+      return { answer, details: { result: 'rotated', key: answer['id'], grace_seconds } }
     },
     after: forgetKeys,
     answers: {

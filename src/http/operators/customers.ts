@@ -9,7 +9,7 @@ import {
   showTenantId,
 } from '../../domain/tenants/tenant.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idField, listOf, shownText, timeField } from '../contracts/fields.ts'
+import { idField, shownText, timeField } from '../contracts/fields.ts'
 import { providerIdField } from '../requests/body-fields.ts'
 import { adminList } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
@@ -92,6 +92,5 @@ export const customerEndpoints: Endpoints = {
     read: ({ store, providers }, page, _filters, { owner: { id: tenantId } }) =>
       listCustomers(store.sql, { tenantId, provider: providers.defaultName }, page),
     answer: 'A page of customers.',
-    schema: listOf('CustomerList', customerSchema),
   }),
 }

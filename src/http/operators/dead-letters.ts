@@ -14,7 +14,7 @@ import {
   type DeadLetterQueue,
 } from '../../recovery/dead-letters.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { anyMembers, listOf, shownCount, shownText, timeField } from '../contracts/fields.ts'
+import { anyMembers, shownCount, shownText, timeField } from '../contracts/fields.ts'
 import { byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ServiceParts } from '../endpoint.ts'
@@ -177,7 +177,6 @@ export const deadLetterEndpoints: Endpoints = {
     },
     read: ({ store }, page, { queue }) => listDeadLetters(store.sql, queue, page),
     answer: 'A page of dead letters.',
-    schema: listOf('DeadLetterList', deadLetterSchema),
   }),
   'POST /admin/dead-letters/redrive': {
     serve: admin(redriveDeadLetters),

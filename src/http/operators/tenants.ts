@@ -10,8 +10,7 @@ import {
   insertTenant,
   listTenants,
 } from '../../db/tenants/tenants.ts'
-import { EVERY_SCOPE, grantableScopes, type ApiKey } from '../../domain/tenants/api-key.ts'
-import { showId } from '../../domain/resource-id.ts'
+import { EVERY_SCOPE, grantableScopes } from '../../domain/tenants/api-key.ts'
 import {
   KEY_LENGTH_MIN_MAX,
   type LimitName,
@@ -139,18 +138,10 @@ const tenantLimitsSchema = z
   })
   .meta({ id: 'TenantLimits' })
 
-export const presentNewKey = (key: ApiKey, secret: string): Json =>
-  render(newApiKeyShape, { ...key, secret })
-
-/** Makes an API key, and returns it with its secret, and its public id. */
-export async function makeKey(
-  tx: Transaction,
-  tenantId: string,
-  scopes: readonly string[],
-): Promise<{ answer: Json; id: string }> {
+/** Makes an API key, and returns it with its secret. */
+export async function makeKey(tx: Transaction, tenantId: string, scopes: readonly string[]) {
   const secret = makeApiKey()
-  const key = await insertApiKey(tx, { tenantId, secret, scopes })
-  return { answer: presentNewKey(key, secret), id: showId('key', key.id) }
+  return { ...(await insertApiKey(tx, { tenantId, secret, scopes })), secret }
 }
 
 const createTenantBody = z.strictObject({
@@ -218,11 +209,12 @@ export const tenantEndpoints: Endpoints = {
     },
     async work({ parts, tx, body: { name, scopes } }) {
       const made = await insertTenant(tx, name)
-      const { answer: api_key, id: key } = await makeKey(tx, made.id, scopes)
+      const key = await makeKey(tx, made.id, scopes)
+      const api_key = render(newApiKeySchema, key)
       return {
         answer: { ...presentOne(tenant, made, parts), api_key },
         subject: showTenantId(made.id),
-        details: { result: 'made', name, key, scopes },
+        details: { result: 'made', name, key: api_key['id'], scopes },
       }
     },
     answers: { 201: { description: 'The tenant, with its API key.', schema: newTenantSchema } },
