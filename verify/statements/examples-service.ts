@@ -34,11 +34,7 @@ import type { History } from '../../src/db/retention/stored-retention.ts'
 import * as storedRetention from '../../src/db/retention/stored-retention.ts'
 import { deleteOld, deleteOldProviderEvents } from '../../src/recovery/prune.ts'
 import { checkRetention } from '../../src/start/doctor/database.ts'
-import {
-  findFinding,
-  listFindings,
-  resolveFindingByIdIfOpen,
-} from '../../src/http/operators/reconciliations.ts'
+import { findFinding, resolveFindingIfOpen } from '../../src/http/operators/reconciliations.ts'
 import * as carryOutRun from '../../src/reconciliation/carry-out-run.ts'
 import { disputeRecords } from '../../src/reconciliation/compare-disputes.ts'
 import { refundRecords } from '../../src/reconciliation/compare-refunds.ts'
@@ -173,7 +169,6 @@ const operatorExamples: readonly Example[] = [
   example(lockIfUnknown, [REF]),
 ]
 
-const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
 const MATCHED = [{ objectId: 'pi_1', ...REF }]
 const TENANT_CUSTOMER = { tenantId: ID, provider: PROVIDER, customer: 'cus_1' }
@@ -244,8 +239,7 @@ function walkWaiting(sql: Sql, kind: Pick<RecordKind, 'table' | 'isWaiting'>) {
 const reconciliationExamples: readonly Example[] = [
   example(findings.openFindings, [[finding]]),
   example(findFinding, [ID]),
-  example(listFindings, [{ status: 'open', runId: ID }, PAGE]),
-  example(resolveFindingByIdIfOpen, [ID, RESOLUTION]),
+  example(resolveFindingIfOpen, [ID, 'alice', 'refunded by hand']),
   example(comparison.findOpenAmong, [[finding]]),
   example(comparedObjects.findReported, [run, ['pi_1']]),
   example(comparedObjects.recordCompared, [ID, ['pi_1']]),

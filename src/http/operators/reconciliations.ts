@@ -1,12 +1,7 @@
 // The endpoints below /admin/reconciliations and /admin/findings: comparisons with the provider.
 import { z } from 'zod'
 import type { Sql, Transaction } from '../../db/connection/client.ts'
-import {
-  listOf as readList,
-  matching,
-  type Page,
-  type PageRequest,
-} from '../../db/connection/pages.ts'
+import { listOf, matching, type Page, type PageRequest } from '../../db/connection/pages.ts'
 import { objectsOf } from '../../db/connection/rows.ts'
 import { asService } from '../../db/connection/transaction.ts'
 import type { Finding } from '../../db/reconciliation/findings.ts'
@@ -16,7 +11,7 @@ import { showId } from '../../domain/resource-id.ts'
 import { providerNames } from '../../provider/adapters.ts'
 import { findRun, listRuns, requestReconciliation } from '../../reconciliation/runs.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { anyMembers, idField, listOf, shownText, timeField } from '../contracts/fields.ts'
+import { anyMembers, idField, listOf as pageOf, shownText, timeField } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import { optionalField, textField } from '../requests/body-fields.ts'
@@ -69,12 +64,10 @@ const findingSchema = z
     description: 'A problem that the service could not repair by itself and that needs a person.',
   })
 
-const findingListSchema = listOf('FindingList', findingSchema)
+const findingListSchema = pageOf('FindingList', findingSchema)
 
 const reconciliationWithFindingsSchema = reconciliationShape
-  .extend({
-    findings: findingListSchema,
-  })
+  .extend({ findings: findingListSchema })
   .meta({ id: 'ReconciliationWithFindings' })
 
 const reconciliation = {
@@ -102,28 +95,28 @@ export async function findFinding(
   return objectsOf<Finding>(found)[0]
 }
 
-/** Lists findings, newest first. Undefined when none has the cursor's id. An absent filter matches all. */
-export function listFindings(
+/** Lists the findings that have these values. */
+const listFindings = (
   sql: Sql,
-  { status, runId }: { readonly status?: string | undefined; readonly runId?: string | undefined },
-  request: PageRequest,
-): Promise<Page<Finding> | undefined> {
-  const filters = matching(sql, { status, run_id: runId })
-  return readList(sql, undefined, { table: 'reconciliation_findings', filters }, request)
-}
+  values: { readonly status?: string | undefined; readonly run_id?: string | undefined },
+  page: PageRequest,
+): Promise<Page<Finding> | undefined> =>
+  listOf(sql, undefined, { table: 'reconciliation_findings', filters: matching(sql, values) }, page)
 
-/** Closes a finding if it is open. */
-export async function resolveFindingByIdIfOpen(
+/** Closes a finding, and returns it. Undefined when it is not open. */
+export async function resolveFindingIfOpen(
   tx: Transaction,
   id: string,
-  { by, note }: { by: string; note: string },
-): Promise<boolean> {
-  const { count } = await tx`
+  by: string,
+  note: string,
+): Promise<Finding | undefined> {
+  const resolved = await tx`
     update reconciliation_findings
     set status = 'resolved', resolved_at = now(), resolved_by = ${by}, note = ${note}
     where id = ${id} and status = 'open'
+    returning *
   `
-  return count === 1
+  return objectsOf<Finding>(resolved)[0]
 }
 
 const resolveFindingBody = z.strictObject({
@@ -187,7 +180,6 @@ export const reconciliationEndpoints: Endpoints = {
     of: reconciliation,
     read: ({ store }, page) => listRuns(store.sql, page),
     answer: 'A page of reconciliations.',
-    schema: listOf('ReconciliationList', reconciliation.schema),
   }),
   'GET /admin/reconciliations/:id': adminList({
     operationId: 'getReconciliation',
@@ -197,7 +189,7 @@ export const reconciliationEndpoints: Endpoints = {
     of: finding,
     below: reconciliation,
     read: ({ store }, page, _filters, { owner: { id: runId } }) =>
-      listFindings(store.sql, { runId }, page),
+      listFindings(store.sql, { run_id: runId }, page),
     show: (findings, _found, run) => ({ ...render(reconciliationShape, run), findings }),
     answer: 'The reconciliation with a page of its findings.',
     schema: reconciliationWithFindingsSchema,
@@ -217,7 +209,7 @@ export const reconciliationEndpoints: Endpoints = {
       ),
     },
     read: ({ store }, page, { status, reconciliation: runId }) =>
-      listFindings(store.sql, { status, runId }, page),
+      listFindings(store.sql, { status, run_id: runId }, page),
     answer: 'A page of findings.',
     schema: findingListSchema,
   }),
@@ -238,12 +230,10 @@ export const reconciliationEndpoints: Endpoints = {
       schema: resolveFindingBody.meta({ id: 'ResolveFinding' }),
       example: { note: 'Refunded by hand.' },
     },
-    async work({ tx, body: { note }, operator, found: before }) {
-      if (!(await resolveFindingByIdIfOpen(tx, before.id, { by: operator, note }))) {
-        throw new ProblemError('finding-not-open')
-      }
-      const after = (await findFinding(tx, before.id)) ?? before
-      return { answer: finding.present(after), details: { result: 'resolved', note } }
+    async work({ tx, body: { note }, operator, found: { id } }) {
+      const resolved = await resolveFindingIfOpen(tx, id, operator, note)
+      if (resolved === undefined) throw new ProblemError('finding-not-open')
+      return { answer: finding.present(resolved), details: { result: 'resolved', note } }
     },
     answers: { 200: { description: 'The resolved finding.', schema: findingSchema } },
     problems: ['finding-not-open'],
