@@ -1,8 +1,15 @@
-// The endpoints below /admin/tenants: tenants and their limits.
+// The endpoints below /admin/tenants and /admin/keys: tenants, their limits and their API keys.
 import { z } from 'zod'
 import { countActiveKeys, countStoredKeys } from '../../db/idempotency/idempotency-keys.ts'
 import type { Transaction } from '../../db/connection/client.ts'
-import { insertApiKey, makeApiKey } from '../../db/tenants/api-keys.ts'
+import {
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  makeApiKey,
+  revokeKeyIfNotRevoked,
+  rotateKeyIfActive,
+} from '../../db/tenants/api-keys.ts'
 import {
   changeTenantLimits,
   findTenant,
@@ -10,7 +17,13 @@ import {
   insertTenant,
   listTenants,
 } from '../../db/tenants/tenants.ts'
-import { EVERY_SCOPE, grantableScopes } from '../../domain/tenants/api-key.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import {
+  EVERY_SCOPE,
+  grantableScopes,
+  ROTATION_GRACE_SECONDS,
+  ROTATION_GRACE_SECONDS_MAX,
+} from '../../domain/tenants/api-key.ts'
 import {
   KEY_LENGTH_MIN_MAX,
   type LimitName,
@@ -26,7 +39,7 @@ import { showJson } from '../responses/answer.ts'
 import { adminGet, adminList, presentOne } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 
-export const apiKeyShape = z.object({
+const apiKeyShape = z.object({
   id: idField('key', 'The id of the API key.'),
   object: z.literal('api_key'),
   tenant: idField('tnt', 'The tenant that the API key belongs to.'),
@@ -45,13 +58,13 @@ export const apiKeyShape = z.object({
   revoked_at: timeField('When the key was revoked.').nullable(),
 })
 
-export const newApiKeyShape = apiKeyShape.extend({
+const newApiKeyShape = apiKeyShape.extend({
   secret: shownText('The API key itself. It is returned only in this response.'),
 })
 
-export const newApiKeySchema = newApiKeyShape.meta({ id: 'NewApiKey' })
+const newApiKeySchema = newApiKeyShape.meta({ id: 'NewApiKey' })
 
-export const scopesField = z
+const scopesField = z
   .array(z.enum(grantableScopes))
   .min(1)
   .max(grantableScopes.length)
@@ -139,7 +152,7 @@ const tenantLimitsSchema = z
   .meta({ id: 'TenantLimits' })
 
 /** Makes an API key, and returns it with its secret. */
-export async function makeKey(tx: Transaction, tenantId: string, scopes: readonly string[]) {
+async function makeKey(tx: Transaction, tenantId: string, scopes: readonly string[]) {
   const secret = makeApiKey()
   return { ...(await insertApiKey(tx, { tenantId, secret, scopes })), secret }
 }
@@ -195,6 +208,32 @@ const changeLimitsBody = z.strictObject({
       'The least number of characters of a new idempotency key. Null resets it to the setting of the service. A retry with a shorter key that is stored is served.',
     ),
 })
+
+const apiKey = {
+  prefix: 'key',
+  schema: apiKeyShape.meta({ id: 'ApiKey' }),
+  idInPath: 'The id of the API key, not the key itself.',
+  find: findApiKey,
+} as const
+
+const rotatedApiKeySchema = newApiKeyShape
+  .extend({ replaces: idField('key', 'The id of the key that this one replaces.') })
+  .meta({ id: 'RotatedApiKey' })
+
+const addApiKeyBody = z.strictObject({ scopes: scopesField })
+
+const rotateApiKeyBody = z.strictObject({
+  grace_seconds: z
+    .int()
+    .min(0)
+    .max(ROTATION_GRACE_SECONDS_MAX)
+    .default(ROTATION_GRACE_SECONDS)
+    .describe(
+      `The number of seconds for which the old key continues to work. ${ROTATION_GRACE_SECONDS} by default.`,
+    ),
+})
+
+const forgetKeys = ({ apiKeyCache }: ServiceParts): void => apiKeyCache.forget()
 
 export const tenantEndpoints: Endpoints = {
   'POST /admin/tenants': adminCommand({
@@ -261,7 +300,75 @@ export const tenantEndpoints: Endpoints = {
         details: { result: 'set', KEY_LENGTH_MIN },
       }
     },
-    after: ({ apiKeyCache }) => apiKeyCache.forget(),
+    after: forgetKeys,
     answers: { 200: { description: 'All limits.', schema: tenantLimitsSchema } },
+  }),
+  'POST /admin/tenants/:id/keys': adminCommand({
+    operationId: 'addApiKey',
+    summary: 'Create an API key',
+    description:
+      'Creates another API key for a tenant. The secret of the key is returned only in this response.',
+    action: 'api_key.add',
+    on: tenant,
+    body: {
+      schema: addApiKeyBody.meta({ id: 'AddApiKey' }),
+      mayOmit: true,
+      example: { scopes: ['payments:read'] },
+    },
+    // A repeated request creates another key. An operator who lost the answer finds the first key in
+    // the list, without its secret, and revokes it.
+    async work({ tx, body: { scopes }, found }) {
+      const answer = render(newApiKeySchema, await makeKey(tx, found.id, scopes))
+      return { answer, details: { result: 'made', key: answer['id'], scopes } }
+    },
+    answers: { 201: { description: 'The API key, with its secret.', schema: newApiKeySchema } },
+  }),
+  'GET /admin/tenants/:id/keys': adminList({
+    operationId: 'listApiKeys',
+    summary: 'List the API keys of a tenant',
+    description:
+      'Returns the API keys of a tenant, newest first. Expired and revoked keys are included; secrets are not.',
+    of: apiKey,
+    below: tenant,
+    read: ({ store }, page, _filters, { owner: { id } }) => listApiKeys(store.sql, id, page),
+    answer: 'A page of API keys, without secrets.',
+  }),
+  'POST /admin/keys/:id/rotate': adminCommand({
+    operationId: 'rotateApiKey',
+    summary: 'Rotate an API key',
+    description:
+      'Creates an API key with the same scopes that replaces this one. The old key continues to work for `grace_seconds`, so that clients can switch without an interruption. The secret of the new key is returned only in this response.',
+    action: 'api_key.rotate',
+    on: apiKey,
+    body: {
+      schema: rotateApiKeyBody.meta({ id: 'RotateApiKey' }),
+      mayOmit: true,
+      example: { grace_seconds: 3600 },
+    },
+    async work({ tx, body: { grace_seconds }, found: old }) {
+      const replacement = await rotateKeyIfActive(tx, old, grace_seconds)
+      if (replacement === undefined) throw new ProblemError('api-key-ended')
+      const { key, secret } = replacement
+      const answer = render(rotatedApiKeySchema, { ...key, secret, replaces: old.id })
+      return { answer, details: { result: 'rotated', key: answer['id'], grace_seconds } }
+    },
+    after: forgetKeys,
+    answers: {
+      201: { description: 'The new API key, with its secret.', schema: rotatedApiKeySchema },
+    },
+    problems: ['api-key-ended'],
+  }),
+  'DELETE /admin/keys/:id': adminCommand({
+    operationId: 'revokeApiKey',
+    summary: 'Revoke an API key',
+    description: 'Revokes an API key. A revoked key cannot be activated again.',
+    action: 'api_key.revoke',
+    on: apiKey,
+    async work({ tx, found: { id } }) {
+      const revoked = await revokeKeyIfNotRevoked(tx, id)
+      return { details: { result: revoked ? 'revoked' : 'revoked before' } }
+    },
+    after: forgetKeys,
+    answers: { 204: { description: 'The API key is revoked, or was revoked before.' } },
   }),
 }

@@ -23,7 +23,6 @@ import { healthEndpoints } from '../service/health.ts'
 import { problemEndpoints } from '../service/problems.ts'
 import { providerEventEndpoints } from '../service/provider-events.ts'
 import { startEndpoints } from '../service/start.ts'
-import { apiKeyEndpoints } from '../operators/api-keys.ts'
 import { customerEndpoints } from '../operators/customers.ts'
 import { tenantEndpoints } from '../operators/tenants.ts'
 import { deliveryEndpoints } from '../resources/webhook-deliveries.ts'
@@ -50,7 +49,6 @@ export const endpoints: Endpoints = {
   ...deliveryEndpoints,
   ...keyEndpoints,
   ...tenantEndpoints,
-  ...apiKeyEndpoints,
   ...customerEndpoints,
   ...overviewEndpoints,
   ...operatedEndpoints,
