@@ -34,7 +34,7 @@ import type { History } from '../../src/db/retention/stored-retention.ts'
 import * as storedRetention from '../../src/db/retention/stored-retention.ts'
 import { deleteOld, deleteOldProviderEvents } from '../../src/recovery/prune.ts'
 import { checkRetention } from '../../src/start/doctor/database.ts'
-import { findFinding, resolveFindingIfOpen } from '../../src/http/operators/reconciliations.ts'
+import { resolveFindingIfOpen } from '../../src/http/operators/reconciliations.ts'
 import * as carryOutRun from '../../src/reconciliation/carry-out-run.ts'
 import { disputeRecords } from '../../src/reconciliation/compare-disputes.ts'
 import { refundRecords } from '../../src/reconciliation/compare-refunds.ts'
@@ -238,7 +238,6 @@ function walkWaiting(sql: Sql, kind: Pick<RecordKind, 'table' | 'isWaiting'>) {
 
 const reconciliationExamples: readonly Example[] = [
   example(findings.openFindings, [[finding]]),
-  example(findFinding, [ID]),
   example(resolveFindingIfOpen, [ID, 'alice', 'refunded by hand']),
   example(comparison.findOpenAmong, [[finding]]),
   example(comparedObjects.findReported, [run, ['pi_1']]),

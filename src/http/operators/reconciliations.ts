@@ -1,9 +1,8 @@
 // The endpoints below /admin/reconciliations and /admin/findings: comparisons with the provider.
 import { z } from 'zod'
 import type { Sql, Transaction } from '../../db/connection/client.ts'
-import { listOf, matching, type Page, type PageRequest } from '../../db/connection/pages.ts'
+import { findIn, listOf, matching, type PageRequest } from '../../db/connection/pages.ts'
 import { objectsOf } from '../../db/connection/rows.ts'
-import { asService } from '../../db/connection/transaction.ts'
 import type { Finding } from '../../db/reconciliation/findings.ts'
 import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -77,31 +76,23 @@ const reconciliation = {
   find: findRun,
 } as const
 
+const FINDINGS = { table: 'reconciliation_findings' }
+
 const finding = {
   prefix: 'fnd',
   schema: findingSchema,
   idInPath: 'The id of the finding.',
-  find: findFinding,
+  find: (sql: Sql | Transaction, id: string) => findIn<Finding>(sql, undefined, FINDINGS, { id }),
   present: (found: Finding) =>
     render(findingSchema, { ...found, about: found.objectId, reconciliation: found.runId }),
 } as const
-
-/** Finds a finding of any tenant. */
-export async function findFinding(
-  sql: Sql | Transaction,
-  id: string,
-): Promise<Finding | undefined> {
-  const found = await asService(sql)`select * from reconciliation_findings where id = ${id}`
-  return objectsOf<Finding>(found)[0]
-}
 
 /** Lists the findings that have these values. */
 const listFindings = (
   sql: Sql,
   values: { readonly status?: string | undefined; readonly run_id?: string | undefined },
   page: PageRequest,
-): Promise<Page<Finding> | undefined> =>
-  listOf(sql, undefined, { table: 'reconciliation_findings', filters: matching(sql, values) }, page)
+) => listOf<Finding>(sql, undefined, { ...FINDINGS, filters: matching(sql, values) }, page)
 
 /** Closes a finding, and returns it. Undefined when it is not open. */
 export async function resolveFindingIfOpen(
