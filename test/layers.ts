@@ -17,6 +17,8 @@ export const CONFIG = 'src/config.ts'
 const CONFIG_ERROR = 'src/config-error.ts'
 const CONSTANTS = 'src/constants.ts'
 const CONFIG_FORMATS = 'src/config-formats.ts'
+/** Reads the setting that names the database. */
+const DATABASE_URL = 'src/database-url.ts'
 const RETENTION_SETTINGS = 'src/retention-settings.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
@@ -45,8 +47,8 @@ const SRC_EXTRAS = 'src/extras.ts'
 export const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
     packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
-  { files: 'src/db/',                 mayImport: ['src/db/', 'src/encryption/', 'src/domain/', CONFIG, CONFIG_ERROR, CONFIG_FORMATS],
-    packages: ['drizzle-orm', 'pg-connection-string', 'postgres', 'postgres-array', 'pg-boss', 'pino', 'zod', 'node:'] },
+  { files: 'src/db/',                 mayImport: ['src/db/', 'src/encryption/', 'src/domain/', CONFIG, CONFIG_ERROR, CONFIG_FORMATS, DATABASE_URL],
+    packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'pino', 'zod', 'node:'] },
   { files: 'src/encryption/',         mayImport: ['src/encryption/', 'src/db/connection/', CONFIG_ERROR, CONFIG_FORMATS],
     packages: ['node:'] },
   { files: 'src/migrations/',         mayImport: ['src/migrations/', 'src/encryption/', 'src/db/', 'src/domain/', CONFIG, CONFIG_ERROR],
@@ -89,7 +91,7 @@ export const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/start/process-reporter.ts', 'src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/migrations/', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/migrations/', 'src/db/', 'src/encryption/', 'src/domain/', PORT, ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
+  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/migrations/', 'src/db/', 'src/encryption/', 'src/domain/', PORT, ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR, DATABASE_URL],
     packages: ['node:'] },
   { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', ADAPTERS, WIRING, STACK_SETTINGS, CONFIG, CONFIG_ERROR],
     packages: ['node:'] },
@@ -109,6 +111,8 @@ export const layers: readonly Layer[] = [
     packages: ['zod'] },
   { files: RETENTION_SETTINGS,        mayImport: ['src/domain/idempotency/retention.ts'],
     packages: ['zod'] },
+  { files: DATABASE_URL,              mayImport: [CONFIG_ERROR],
+    packages: ['pg-connection-string', 'zod', 'node:'] },
   { files: CONFIG_FORMATS,            mayImport: [],
     packages: ['zod', 'node:crypto', 'node:net'] },
   { files: 'workers/',                mayImport: ['workers/', 'src/start/process-reporter.ts', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/metrics/', 'src/tracing/', 'src/migrations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],

@@ -1,6 +1,6 @@
 // Renders the parameters of DATABASE_URL, a part of docs/configuration.md. The types make sure that
 // each parameter is described.
-import type { DatabaseUrlParameter } from '../../src/db/connection/server/database-url.ts'
+import type { DatabaseUrlParameter } from '../../src/database-url.ts'
 
 const INTRODUCTION = `## The parameters of \`DATABASE_URL\`
 

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import { openRelay, type Relay } from '../relay.ts'
-import { parseDatabaseUrl } from '../../../src/db/connection/server/database-url.ts'
+import { parseDatabaseUrl } from '../../../src/database-url.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { database } from '../../../test/support/own-store.ts'
 

@@ -1,7 +1,7 @@
 // Makes the driver's clients, all from one reading of DATABASE_URL.
 import { Socket } from 'node:net'
 import postgres from 'postgres'
-import { parseDatabaseUrl, type DatabaseUrl, type Host } from './server/database-url.ts'
+import { parseDatabaseUrl, type DatabaseUrl, type Host } from '../../database-url.ts'
 import {
   createPrimarySearch,
   LatestPrimaries,

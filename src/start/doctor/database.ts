@@ -2,7 +2,7 @@
 // it is like, and its clock.
 import type { Config } from '../../config.ts'
 import { openStore, type Sql, type Store } from '../../db/connection/client.ts'
-import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
+import { parseDatabaseUrl, type DatabaseUrl } from '../../database-url.ts'
 import { describeUnopened, readNeededKeys, type NeededKey } from '../../encryption/seals.ts'
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../migrations/applied-migrations.ts'
 import {

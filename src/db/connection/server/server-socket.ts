@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { isSocketFolder, type Host, type Tls } from './database-url.ts'
+import { isSocketFolder, type Host, type Tls } from '../../../database-url.ts'
 
 /** A server that cannot be used: out of reach, without TLS, or no primary. */
 export class ServerUnusable extends Error {

@@ -4,7 +4,7 @@
 // nothing, until one is a primary.
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres, { type Sql } from 'postgres'
-import type { Host } from './database-url.ts'
+import type { Host } from '../../../database-url.ts'
 import { nameOf, ServerUnusable } from './server-socket.ts'
 
 export interface Server {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { ConfigError } from '../../../../src/config-error.ts'
-import { parseDatabaseUrl } from '../../../../src/db/connection/server/database-url.ts'
+import { parseDatabaseUrl } from '../../../../src/database-url.ts'
 import { makeAuthority } from '../../../support/certificates.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 
