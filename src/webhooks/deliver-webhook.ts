@@ -261,16 +261,22 @@ async function addAttempt(tx: Transaction, job: WebhookJob, startAfter: string):
 export async function postponeIfDue(sql: Sql, job: WebhookJob, seconds: number): Promise<void> {
   const { tenantId } = job
   await inTenant(sql, tenantId, async (tx) => {
+    // Citus refuses a change that computes a time from a column.
     const [next] = await tx<{ endpointId: string; at: string }[]>`
-      update webhook_deliveries as delivery set
-        next_attempt_at =
-          greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second'
-      from webhook_endpoints as endpoint
-      where endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
-        and ${isDue(tx, job)} and delivery.next_attempt_at <= now()
-      returning endpoint.id as "endpointId", delivery.next_attempt_at as at
+      select
+        endpoint.id as "endpointId",
+        greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second' as at
+      from webhook_deliveries as delivery
+      join webhook_endpoints as endpoint
+        on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+      where ${isDue(tx, job)} and delivery.next_attempt_at <= now()
     `
-    if (next !== undefined) await addAttempt(tx, { ...job, endpointId: next.endpointId }, next.at)
+    if (next === undefined) return
+    const { count } = await tx`
+      update webhook_deliveries as delivery set next_attempt_at = ${next.at}
+      where ${isDue(tx, job)} and delivery.next_attempt_at <= now()
+    `
+    if (count === 1) await addAttempt(tx, { ...job, endpointId: next.endpointId }, next.at)
   })
 }
 

@@ -250,7 +250,7 @@ const webhookExamples: readonly Example[] = [
     [[DELIVERY]],
   ),
   example(claimTestIfHalfOpen, [ID, ID, 20]),
-  example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED]]),
+  example(webhookAttempts.postponeIfDue, [webhookJob, 15], [[POSTPONED], [DELIVERY]]),
   example(webhookAttempts.failIfDue, [webhookJob]),
   example(webhookDeliveries.findDelivery, [ID, ID]),
   example(webhookDeliveries.listDeliveries, [null, { endpointId: ID }, { limit: LIMIT }]),
