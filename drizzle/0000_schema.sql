@@ -989,97 +989,92 @@ $$;
 -- what the owner wants to keep, and the last day: an intruder in the service can delete no more. The
 -- functions delete_..._before are for the owner.
 --
--- Each call deletes at most `most` rows. It skips the rows that another session deletes, because two
--- sessions that wait for each other's rows deadlock.
+-- Each call deletes at most `most` rows, tenant by tenant: with Citus each statement goes to one node. It
+-- skips the rows that another session deletes, because two sessions that wait for each other's rows deadlock.
 create function delete_deliveries_before(before timestamptz, most integer) returns bigint
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with old as materialized (
-    select found.tenant_id, found.id
-    from public.tenants
-    cross join lateral (
-      select entry.tenant_id, entry.id from public.webhook_deliveries as entry
-      where entry.tenant_id = tenants.id and entry.id < public.first_id_at(before)
+declare
+  tenant uuid;
+  old uuid[];
+  deleted integer := 0;
+begin
+  if before > now() - interval '1 day' then return 0; end if;
+  for tenant in select id from public.tenants loop
+    old := array(
+      select entry.id from public.webhook_deliveries as entry
+      where entry.tenant_id = tenant and entry.id < public.first_id_at(before)
         and entry.status <> 'pending'
-      order by entry.id
-      limit most
+      order by entry.id limit most - deleted
       for update of entry skip locked
-    ) as found
-    limit most
-  ),
-  attempts as (
-    delete from public.webhook_attempts using old
-    where before <= now() - interval '1 day'
-      and webhook_attempts.tenant_id = old.tenant_id and webhook_attempts.delivery_id = old.id
-  ),
-  deleted as (
-    delete from public.webhook_deliveries as entry using old
-    where before <= now() - interval '1 day'
-      and entry.tenant_id = old.tenant_id and entry.id = old.id
-    returning 1
-  )
-  select count(*) from deleted
-$$;
+    );
+    continue when old = '{}';
+    delete from public.webhook_attempts where tenant_id = tenant and delivery_id = any (old);
+    delete from public.webhook_deliveries where tenant_id = tenant and id = any (old);
+    deleted := deleted + cardinality(old);
+    exit when deleted >= most;
+  end loop;
+  return deleted;
+end $$;
 
 create function delete_phase_runs_before(before timestamptz, most integer) returns bigint
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with old as materialized (
-    select found.tenant_id, found.id
-    from public.tenants
-    cross join lateral (
-      select entry.tenant_id, entry.id from public.phase_runs as entry
-      where entry.tenant_id = tenants.id and entry.id < public.first_id_at(before) and not exists (
+declare
+  tenant uuid;
+  old uuid[];
+  deleted integer := 0;
+begin
+  if before > now() - interval '1 day' then return 0; end if;
+  for tenant in select id from public.tenants loop
+    old := array(
+      select entry.id from public.phase_runs as entry
+      where entry.tenant_id = tenant and entry.id < public.first_id_at(before) and not exists (
         -- The operation has no final answer yet.
-        select from public.idempotency_keys
-        where idempotency_keys.tenant_id = entry.tenant_id
-          and idempotency_keys.id = entry.operation_id and idempotency_keys.status <> 'completed'
+        select from public.idempotency_keys as operation
+        where operation.tenant_id = tenant and operation.id = entry.operation_id
+          and operation.status <> 'completed'
       )
-      order by entry.id
-      limit most
+      order by entry.id limit most - deleted
       for update of entry skip locked
-    ) as found
-    limit most
-  ),
-  deleted as (
-    delete from public.phase_runs as entry using old
-    where before <= now() - interval '1 day'
-      and entry.tenant_id = old.tenant_id and entry.id = old.id
-    returning 1
-  )
-  select count(*) from deleted
-$$;
+    );
+    continue when old = '{}';
+    delete from public.phase_runs where tenant_id = tenant and id = any (old);
+    deleted := deleted + cardinality(old);
+    exit when deleted >= most;
+  end loop;
+  return deleted;
+end $$;
 
 create function delete_events_before(before timestamptz, most integer) returns bigint
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with old as materialized (
-    select found.tenant_id, found.id
-    from public.tenants
-    cross join lateral (
-      select entry.tenant_id, entry.id from public.events as entry
-      where entry.tenant_id = tenants.id and entry.id < public.first_id_at(before) and not exists (
-        select from public.webhook_deliveries
-        where webhook_deliveries.tenant_id = entry.tenant_id
-          and webhook_deliveries.event_id = entry.id
+declare
+  tenant uuid;
+  old uuid[];
+  deleted integer := 0;
+begin
+  if before > now() - interval '1 day' then return 0; end if;
+  for tenant in select id from public.tenants loop
+    old := array(
+      select entry.id from public.events as entry
+      where entry.tenant_id = tenant and entry.id < public.first_id_at(before) and not exists (
+        select from public.webhook_deliveries as delivery
+        where delivery.tenant_id = tenant and delivery.event_id = entry.id
       )
-      order by entry.id
-      limit most
+      order by entry.id limit most - deleted
       for update of entry skip locked
-    ) as found
-    limit most
-  ),
-  deleted as (
-    delete from public.events as entry using old
-    where before <= now() - interval '1 day'
-      and entry.tenant_id = old.tenant_id and entry.id = old.id
-    returning 1
-  )
-  select count(*) from deleted
-$$;
+    );
+    continue when old = '{}';
+    delete from public.events where tenant_id = tenant and id = any (old);
+    deleted := deleted + cardinality(old);
+    exit when deleted >= most;
+  end loop;
+  return deleted;
+end $$;
 
 -- An action is as old as the database says, and not as its id.
 create function delete_admin_actions_before(before timestamptz, most integer) returns bigint
@@ -1104,97 +1099,88 @@ $$;
 -- The row of a payment stays, because the ledger and the reconciliation refer to it. Nothing that can
 -- still change loses its history, and nothing younger than 400 days.
 create function delete_payment_details_before(before timestamptz, most integer) returns bigint
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with busy as (
-    select payment_id from public.idempotency_keys where status in ('pending', 'processing')
+declare
+  tenant uuid;
+  busy uuid[];
+  doubted uuid[];
+  old uuid[];
+  old_events uuid[];
+  old_deliveries uuid[];
+  deleted integer := 0;
+begin
+  if before > now() - interval '400 days' then return 0; end if;
+  -- Of one status each, so that each is found in an index.
+  busy := array(
+    select payment_id from public.idempotency_keys
+    where status in ('pending', 'processing') and payment_id is not null
     union all
-    select payment_id from public.idempotency_keys where status = 'unknown'
+    select payment_id from public.idempotency_keys
+    where status = 'unknown' and payment_id is not null
     union all
-    select payment_id from public.idempotency_keys where status = 'failed_retryable'
-    union all
-    select payment_id from public.reconciliation_findings where status = 'open'
-  ),
-  old as materialized (
-    select found.tenant_id, found.id
-    from public.tenants
-    cross join lateral (
-      select entry.tenant_id, entry.id from public.payments as entry
-      where before <= now() - interval '400 days' and entry.tenant_id = tenants.id
-        and entry.payment_method <> 'erased'
+    select payment_id from public.idempotency_keys
+    where status = 'failed_retryable' and payment_id is not null
+  );
+  doubted := array(
+    select payment_id from public.reconciliation_findings
+    where status = 'open' and payment_id is not null
+  );
+  for tenant in select id from public.tenants loop
+    old := array(
+      select entry.id from public.payments as entry
+      where entry.tenant_id = tenant and entry.payment_method <> 'erased'
         and entry.created_at < before and entry.updated_at < before
         and entry.status in ('succeeded', 'declined', 'canceled')
-        and entry.id not in (select payment_id from busy where payment_id is not null)
+        and entry.id <> all (busy) and entry.id <> all (doubted)
         and not exists (
           select from public.refunds
-          where refunds.tenant_id = entry.tenant_id and refunds.payment_id = entry.id
-            and (
-              refunds.updated_at >= before
-              or refunds.status not in ('succeeded', 'failed', 'declined', 'canceled')
-            )
+          where refunds.tenant_id = tenant and refunds.payment_id = entry.id and (
+            refunds.updated_at >= before
+            or refunds.status not in ('succeeded', 'failed', 'declined', 'canceled')
+          )
         )
         and not exists (
           select from public.disputes
-          where disputes.tenant_id = entry.tenant_id and disputes.payment_id = entry.id
-            and (
-              disputes.updated_at >= before
-              or disputes.status not in ('warning_closed', 'won', 'lost', 'prevented')
-            )
+          where disputes.tenant_id = tenant and disputes.payment_id = entry.id and (
+            disputes.updated_at >= before
+            or disputes.status not in ('warning_closed', 'won', 'lost', 'prevented')
+          )
         )
         and not exists (
           select from public.events
           join public.webhook_deliveries as delivery
-            on delivery.tenant_id = events.tenant_id and delivery.event_id = events.id
-          where events.tenant_id = entry.tenant_id and events.payment_id = entry.id
+            on delivery.tenant_id = tenant and delivery.event_id = events.id
+          where events.tenant_id = tenant and events.payment_id = entry.id
             and delivery.status = 'pending'
         )
-      order by entry.created_at
-      limit most
+      order by entry.created_at limit most - deleted
       for update of entry skip locked
-    ) as found
-    limit most
-  ),
-  old_event as materialized (
-    select events.tenant_id, events.id
-    from old join public.events on events.tenant_id = old.tenant_id and events.payment_id = old.id
-  ),
-  old_delivery as materialized (
-    select delivery.tenant_id, delivery.id
-    from old_event
-    join public.webhook_deliveries as delivery
-      on delivery.tenant_id = old_event.tenant_id and delivery.event_id = old_event.id
-  ),
-  attempts as (
-    delete from public.webhook_attempts as entry using old_delivery
-    where entry.tenant_id = old_delivery.tenant_id and entry.delivery_id = old_delivery.id
-  ),
-  deliveries as (
-    delete from public.webhook_deliveries as entry using old_delivery
-    where entry.tenant_id = old_delivery.tenant_id and entry.id = old_delivery.id
-  ),
-  events as (
-    delete from public.events as entry using old_event
-    where entry.tenant_id = old_event.tenant_id and entry.id = old_event.id
-  ),
-  entries as (
-    delete from public.phase_runs as entry using old
-    where entry.tenant_id = old.tenant_id and entry.payment_id = old.id
-  ),
-  refunds as (
-    update public.refunds as entry set metadata = '{}' from old
-    where entry.tenant_id = old.tenant_id and entry.payment_id = old.id
-  ),
-  deleted as (
-    update public.payments as entry set
+    );
+    continue when old = '{}';
+    old_events := array(
+      select id from public.events where tenant_id = tenant and payment_id = any (old)
+    );
+    old_deliveries := array(
+      select id from public.webhook_deliveries
+      where tenant_id = tenant and event_id = any (old_events)
+    );
+    delete from public.webhook_attempts
+      where tenant_id = tenant and delivery_id = any (old_deliveries);
+    delete from public.webhook_deliveries where tenant_id = tenant and id = any (old_deliveries);
+    delete from public.events where tenant_id = tenant and id = any (old_events);
+    delete from public.phase_runs where tenant_id = tenant and payment_id = any (old);
+    update public.refunds set metadata = '{}' where tenant_id = tenant and payment_id = any (old);
+    update public.payments set
       payment_method = 'erased', customer = null, description = null, metadata = '{}',
       client_secret = null
-    from old
-    where entry.tenant_id = old.tenant_id and entry.id = old.id
-    returning 1
-  )
-  select count(*) from deleted
-$$;
+      where tenant_id = tenant and id = any (old);
+    deleted := deleted + cardinality(old);
+    exit when deleted >= most;
+  end loop;
+  return deleted;
+end $$;
 
 do $$
 declare
