@@ -16,9 +16,6 @@ import { deleteProgress } from './compared-objects.ts'
 import { noCounts, RunCompleted, type Comparison, type Counts } from './comparison.ts'
 import { columns, LIFETIME_SECONDS, type Run } from './runs.ts'
 
-/** The signal stops the run before the next record; it can be restarted. */
-type RunOptions = Pick<Comparison, 'watcher' | 'signal'>
-
 export type RunParts = Pick<Engine, 'store' | 'providers' | 'clock' | 'log'>
 
 /**
@@ -31,8 +28,9 @@ export type RunParts = Pick<Engine, 'store' | 'providers' | 'clock' | 'log'>
 export async function carryOutRun(
   { store: { sql }, providers, clock, log }: RunParts,
   runId: string,
-  { watcher, signal = new AbortController().signal }: Partial<RunOptions> = {},
+  options: Partial<Pick<Comparison, 'watcher' | 'signal'>> = {},
 ): Promise<Counts | undefined> {
+  const { watcher, signal = new AbortController().signal } = options
   await tidyUp(sql)
   const run = await beginRunUnlessCompleted(sql, runId)
   if (run === undefined) return undefined
@@ -42,10 +40,10 @@ export async function carryOutRun(
     await compare({ sql, clock, log, provider, run, counts, watcher, signal })
   } catch (error) {
     if (error instanceof RunCompleted) return undefined
-    await failRunIfRunning(sql, runId, counts, reasonOf(error))
+    await endRunUnlessCompleted(sql, runId, counts, reasonOf(error))
     throw error
   }
-  await completeRunUnlessCompleted(sql, runId, counts)
+  await endRunUnlessCompleted(sql, runId, counts)
   await deleteProgress(sql, runId)
   return counts
 }
@@ -82,32 +80,21 @@ export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run
   return objectsOf<Run>(begun)[0]
 }
 
-/** Completes the run, even if an earlier try that lost its job has failed it meanwhile. */
-export async function completeRunUnlessCompleted(
+/**
+ * Completes the run, even if an earlier try that lost its job has failed it meanwhile; with an error, fails
+ * it if it is running.
+ */
+export async function endRunUnlessCompleted(
   sql: Sql,
   id: string,
   counts: Run['counts'],
+  error: string | null = null,
 ): Promise<void> {
   await sql`
-    update reconciliation_runs
-    set status = 'completed', counts = ${JSON.stringify(counts)}::jsonb, last_error = null,
-      finished_at = now()
-    where id = ${id} and status <> 'completed'
-  `
-}
-
-/** Marks a running run as failed, with what it has counted. */
-export async function failRunIfRunning(
-  sql: Sql,
-  id: string,
-  counts: Run['counts'],
-  error: string,
-): Promise<void> {
-  await sql`
-    update reconciliation_runs
-    set status = 'failed', counts = ${JSON.stringify(counts)}::jsonb, last_error = ${error},
-      finished_at = now()
-    where id = ${id} and status = 'running'
+    update reconciliation_runs set
+      status = ${error === null ? 'completed' : 'failed'},
+      counts = ${JSON.stringify(counts)}::jsonb, last_error = ${error}, finished_at = now()
+    where id = ${id} and status <> 'completed' and (${error === null} or status = 'running')
   `
 }
 

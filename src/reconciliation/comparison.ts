@@ -57,7 +57,7 @@ export interface Comparison extends Pick<Engine, 'clock' | 'log'> {
   readonly run: Run
   readonly counts: Counts
   readonly watcher: ComparisonWatcher | undefined
-  /** Ends the comparison before the next record. */
+  /** Ends the comparison before the next record. The run can be restarted. */
   readonly signal: AbortSignal
 }
 

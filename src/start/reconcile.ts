@@ -132,10 +132,7 @@ function summaryOf({ from, to }: Window, counts: Counts, shown: readonly Finding
   return `${table}${more}\n${lines.join('\n')}\n`
 }
 
-interface Progress {
-  readonly progressed: ComparisonWatcher['progressed']
-  readonly stop: () => void
-}
+type Progress = Pick<ComparisonWatcher, 'progressed'> & { readonly stop: () => void }
 
 /** Shows a progress bar that covers the window once for each stage. */
 function barOn(stream: NodeJS.WritableStream): Progress {

@@ -15,7 +15,7 @@ import type {
   ProviderPayment,
   Window,
 } from '../../src/provider/payment-provider.ts'
-import { carryOutRun, failRunIfRunning } from '../../src/reconciliation/carry-out-run.ts'
+import { carryOutRun, endRunUnlessCompleted } from '../../src/reconciliation/carry-out-run.ts'
 import { idAt, metadataOf, newIntent, openBooks, window, type Booked, type Books } from './books.ts'
 import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 
@@ -534,7 +534,7 @@ describe('a run', () => {
     const run = await books.newRun()
     async function* pages() {
       yield [recordNumbered(1)]
-      await failRunIfRunning(books.store.sql, run.id, {}, 'the job was taken away')
+      await endRunUnlessCompleted(books.store.sql, run.id, {}, 'the job was taken away')
     }
 
     await carryOutRun(withPages(pages), run.id)

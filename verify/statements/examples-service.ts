@@ -261,8 +261,7 @@ const reconciliationExamples: readonly Example[] = [
   example(runs.findRun, [ID]),
   example(runs.listRuns, [PAGE]),
   example(carryOutRun.beginRunUnlessCompleted, [ID]),
-  example(carryOutRun.completeRunUnlessCompleted, [ID, {}]),
-  example(carryOutRun.failRunIfRunning, [ID, {}, 'timeout']),
+  example(carryOutRun.endRunUnlessCompleted, [ID, {}, 'timeout']),
   example(carryOutRun.tidyUp, [], [[], [{ id: ID }]]),
 ]
 
