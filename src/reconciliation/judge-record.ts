@@ -1,7 +1,7 @@
 // Describes a kind of records, and judges two of them: payments, refunds and disputes are compared in one
 // way. The judgment is pure: the caller decides when to read the two.
 import type { Fragment, Sql } from '../db/connection/client.ts'
-import type { NewFinding } from '../db/reconciliation/findings.ts'
+import type { NewFinding } from '../db/operations/findings.ts'
 import type { FindingKind } from '../domain/operations/finding.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showId } from '../domain/resource-id.ts'

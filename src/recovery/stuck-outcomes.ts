@@ -3,7 +3,7 @@
 import type { Sql } from '../db/connection/client.ts'
 import { asService, inService } from '../db/connection/transaction.ts'
 import type { KeyRow } from '../db/idempotency/idempotency-keys.ts'
-import { openFindings, SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
+import { openFindings, SERVICE_ACTOR } from '../db/operations/findings.ts'
 import { showId } from '../domain/resource-id.ts'
 import type { Engine } from '../engine/engine.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'

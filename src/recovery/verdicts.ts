@@ -2,7 +2,7 @@
 // and records the verdict.
 import type { Transaction } from '../db/connection/client.ts'
 import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
-import { SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
+import { SERVICE_ACTOR } from '../db/operations/findings.ts'
 import type { Evidence } from '../db/schema/idempotency-keys.ts'
 import { effectOf } from '../domain/operations/doubt-sentences.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'

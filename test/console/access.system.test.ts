@@ -1,7 +1,7 @@
 // The console by keyboard alone, with reduced motion, and on a narrow screen with long texts.
 import { expect } from '@jest/globals'
 import type { Locator, Page } from 'playwright-core'
-import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import { openFindings } from '../../src/db/operations/findings.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { makeDelivery, makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
 import { makeCompleted, makeUnknown, OPERATORS, shownId } from '../support/admin.ts'

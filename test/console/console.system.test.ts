@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { parseId, showId } from '../../src/domain/resource-id.ts'
 import { formatDuration } from '../../console/format.js'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import { openFindings } from '../../src/db/operations/findings.ts'
 import {
   makeCompleted,
   makeFailed,

@@ -1,7 +1,7 @@
 // Tests the metrics of the real processes, scraped over HTTP as by Prometheus.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import { openFindings } from '../../src/db/operations/findings.ts'
 import { MAINTENANCE_QUEUE, WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/jobs.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { showId } from '../../src/domain/resource-id.ts'

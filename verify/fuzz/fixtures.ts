@@ -1,7 +1,7 @@
 // Creates the objects that the requests refer to: tenants, payments in every final status,
 // webhooks, and objects for operator routes. Requests refer to them with placeholders.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import { openFindings } from '../../src/db/operations/findings.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { type IdPrefix, parseId, showId } from '../../src/domain/resource-id.ts'
 import type { Names } from './draft.ts'

@@ -2,7 +2,7 @@
 // refused, is recorded in the audit trail without quoting it, and changes nothing else. The corpus of
 // `verify/fuzz` has more invalid requests.
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { openFindings } from '../../../src/db/reconciliation/findings.ts'
+import { openFindings } from '../../../src/db/operations/findings.ts'
 import type { z } from 'zod'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'

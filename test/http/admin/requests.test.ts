@@ -1,7 +1,7 @@
 // What operators ask for beside operations: reconciliations of a period, the resolution of findings, and the
 // removal of a stored response.
 import { describe, expect, test } from '@jest/globals'
-import { openFindings } from '../../../src/db/reconciliation/findings.ts'
+import { openFindings } from '../../../src/db/operations/findings.ts'
 import { paymentPath } from '../../../src/domain/payments/payment.ts'
 import { problems } from '../../../src/domain/problems/problems.ts'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
-import { openFindings, type NewFinding } from '../../../src/db/reconciliation/findings.ts'
+import { openFindings, type NewFinding } from '../../../src/db/operations/findings.ts'
 import { store } from '../../support/own-store.ts'
 import { until } from '../../support/until.ts'
 

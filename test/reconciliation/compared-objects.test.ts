@@ -4,8 +4,8 @@ import {
   deleteProgress,
   notComparedAmong,
   recordCompared,
-} from '../../../src/reconciliation/compared-objects.ts'
-import { openBooks, type Books } from '../../reconciliation/books.ts'
+} from '../../src/reconciliation/compared-objects.ts'
+import { openBooks, type Books } from './books.ts'
 
 let books: Books
 
