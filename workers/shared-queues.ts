@@ -1,6 +1,7 @@
 // Works on the queues that all tenants share. A worker fetches as many jobs as it has free places, in
 // turns (src/db/queue/turns.ts), and keeps some places for tenants that have no job in progress. pg-boss
 // fetches in the order of creation: one tenant's backlog would delay all others.
+// See docs/decisions/0040-tenants-take-turns.md.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'

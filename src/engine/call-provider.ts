@@ -141,6 +141,7 @@ async function lookUpAfterRefusal(
 ): Promise<Call> {
   const { call, outcome } = await lookUpTried(engine, tried)
   if (outcome.outcome !== 'not_executed') return call
+  // The last try in the timeline is the one that led to the step.
   return { kind: 'final', lease: call.lease, runs: tried.runs, outcome: refusal }
 }
 
@@ -225,7 +226,8 @@ function keyForgotten(lease: Lease): Call {
 
 /**
  * One provider key per phase and operation, the same for every try and every owner, until a failure
- * that the provider may keep under it is proved to have done nothing. Sent only within the lease: a
+ * that the provider may keep under it is proved to have done nothing
+ * (docs/decisions/0032-provider-key-generations.md). Sent only within the lease: a
  * worker that was frozen sends nothing after its successor has begun to look.
  */
 function identityOf({ claim: { id, recoveryPoint, keyGeneration }, endsAtMs }: Lease) {
@@ -292,7 +294,7 @@ export interface InterruptedCall {
  * Whether an operation goes on elsewhere: only when each try was proved not executed, also those of
  * earlier owners, so that no call can have an effect at both places. An adapter that refuses to act
  * on one object says nothing about an earlier call on it. A process without one of the two providers
- * leaves the operation to one that has both.
+ * leaves the operation to one that has both. See docs/decisions/0063-failover-only-when-proved.md.
  */
 function elsewhereIfProved(engine: Engine, { phases }: Operation, call: Call): Call {
   if (call.kind !== 'open' || call.inDoubt) return call

@@ -16,8 +16,9 @@ export class LeaseLostError extends Error {
 }
 
 export interface Lease {
+  /** The operation as it was claimed. What its phases have changed since is in `subject`. */
   readonly claim: Claim
-  /** The object on which the operation's phases work. */
+  /** The object on which the operation's phases work, as it is now. */
   readonly subject: unknown
   readonly endsAtMs: number
 }

@@ -149,6 +149,7 @@ async function runPhase(
 /** The outcome is final at the provider but cannot be recorded, so to us it is unknown. */
 function withoutRecord({ lease }: FinalCall): OpenCall {
   const reason = 'the answer of the provider cannot be recorded'
+  // Without the tries: their text may be what the database refuses.
   return { kind: 'open', lease, runs: [], inDoubt: true, reason, givesUp: true }
 }
 

@@ -1,6 +1,6 @@
 // Keeps the service from using the secret key of another account than before. That account has none
 // of our payments: a new payment would be charged there, and a look-up would find nothing, which
-// would count as proof that a call did not happen.
+// would count as proof that a call did not happen: docs/decisions/0033-one-provider-account.md.
 import type { NotExecuted } from '../domain/operations/outcome.ts'
 import { notCalled, notLookedUp } from './call-outcomes.ts'
 import { mapCalls, type ProviderCall } from './calls.ts'

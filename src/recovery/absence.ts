@@ -19,8 +19,9 @@ export interface Absence {
 }
 
 /**
- * Undefined while nothing is concluded. Proved is absence by a look-up that does not find the call
- * after the settling time, if the provider stores our ids. An operator's word
+ * Undefined while nothing is concluded. Absence is proved by a look-up that does not find the call
+ * after the settling time, if the provider stores our ids, and by a phase that only reads: it executes
+ * nothing. See docs/decisions/0028-absence-needs-proof.md. An operator's statement (0035)
  *
  * - never overrides anything that was found;
  * - before that lets the client retry, in doubt;

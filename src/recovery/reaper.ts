@@ -2,7 +2,7 @@
 // given up and never retried. It leaves payments, refunds, the ledger and timelines alone, and makes
 // no provider call. A completed key leaves a tombstone in the transaction that deletes it, so that a late
 // retry always finds what the key created. A reservation waits for the delete of its key, and reads the
-// tombstone in a statement behind its insert: see reserve-keys.ts.
+// tombstone in a statement behind its insert: docs/decisions/0027-tombstone-with-deletion.md.
 import { hash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Fragment, Sql, Transaction } from '../db/connection/client.ts'

@@ -1,6 +1,7 @@
 // Runs requests together: those of one turn of the event loop, those that arrive while a batch is
 // under way, and those of siblings that come within milliseconds. A lone request does not wait. One
-// failure never fails its neighbours: the members of a failed batch are tried singly.
+// failure never fails its neighbours: the members of a failed batch are tried singly. See
+// docs/decisions/0046-requests-share-statements.md.
 
 /**
  * Runs several requests in one transaction, and returns their results in the same order. It must be

@@ -32,7 +32,7 @@ export interface NotExecuted extends Exchange {
   readonly reason: string
   /** The provider works, and refuses this object alone. */
   readonly aboutObject?: true
-  /** The same request is of no use at once, mostly because the provider asks to wait. */
+  /** Repeating it now is of no use: the provider asks to wait, or our circuit is open. */
   readonly asksToWait?: true
 }
 

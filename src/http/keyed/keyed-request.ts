@@ -119,7 +119,7 @@ function isSecretIn({ ENCRYPTION_KEYS }: Settings): (text: string) => boolean {
 
 // Computes the fingerprints of a keyed request: of the body as it was sent, and of what it says by the
 // schema of its operation. The first alone would refuse a retry that spells a default out, the second
-// alone a retry with the same bytes after the schema has changed.
+// alone a retry with the same bytes after the schema has changed: docs/decisions/0055-two-fingerprints.md.
 
 type Body = Readonly<Record<string, unknown>>
 

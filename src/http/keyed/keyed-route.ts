@@ -91,7 +91,7 @@ export interface OperationEndpoint extends KeyedRoute {
 }
 
 /**
- * The draft, or with a problem one that reserves no key. Use it for rules that may become stricter,
+ * The draft, or with a problem one whose key is deleted again in the transaction that inserted it. Use it for rules that may become stricter,
  * for example the amounts that the provider accepts: unlike an error of `readBeforeKey`, the problem
  * is only for new operations. A retry of one that was accepted before still gets its response.
  */

@@ -20,9 +20,12 @@ import { retryAfter } from '../responses/answer.ts'
 type ProbeStore = <Value>(run: () => Promise<Value>) => Promise<Value>
 
 export interface StoreBreaker {
-  /** For looking up API keys. */
+  /** For looking up API keys, which every request of a tenant does first. */
   readonly reading: ProbeStore
-  /** For reserving idempotency keys: a store may accept reads but no writes. */
+  /**
+   * For reserving idempotency keys, and for the reads of a key before that: a store may accept reads but
+   * no writes. What follows a reservation has reached the store already.
+   */
   readonly reserving: ProbeStore
 }
 

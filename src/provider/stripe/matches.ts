@@ -1,6 +1,6 @@
 // Finds the Stripe object whose metadata contains the ids of one of our calls. Only a list that was
 // read to its end proves that there is none. Stripe's search is not used, because its index lags
-// behind.
+// behind: docs/decisions/0028-absence-needs-proof.md.
 import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { fitText } from '../provider-text.ts'
