@@ -81,16 +81,6 @@ async function readNodeFacts(sql: Sql): Promise<NodeFacts[]> {
   }
 }
 
-/** Reads the time of the database, in milliseconds since 1970, and whether its connection has TLS. */
-export async function readServerTime(sql: Sql): Promise<{ atMs: number; hasTls: boolean }> {
-  const [row] = await sql<{ atMs: number; hasTls: boolean }[]>`
-    select
-      (extract(epoch from clock_timestamp()) * 1000)::float8 as "atMs",
-      coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "hasTls"
-  `
-  return row ?? { atMs: Number.NaN, hasTls: false }
-}
-
 /**
  * The connections that one process of each kind has at most beside its pool. Both listen on one, and
  * look for the primary over one, a worker for each of its two pools. A worker has three for jobs, and

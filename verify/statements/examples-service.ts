@@ -6,7 +6,7 @@ import { findIn, hasEntry, readPage } from '../../src/db/connection/pages.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../src/recovery/stalled-sessions.ts'
-import { readDatabaseFacts, readServerTime } from '../../src/migrations/database-facts.ts'
+import { readDatabaseFacts } from '../../src/migrations/database-facts.ts'
 import * as authenticateSession from '../../src/http/console/authenticate-session.ts'
 import { findOpenSessions, listUnfinishedOperations } from '../../src/http/console/live-feed.ts'
 import { recordLogIn, recordLogOut } from '../../src/http/console/sessions.ts'
@@ -63,7 +63,6 @@ const connectionExamples: readonly Example[] = [
   example(allowLongStatements, []),
   example(endStalledSessions, [60_000]),
   example(readDatabaseFacts, [], [[{ version: '18' }]]),
-  example(readServerTime, []),
   example(readServer, [], [[{ cluster: '1' }]]),
 ]
 

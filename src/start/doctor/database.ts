@@ -5,11 +5,7 @@ import { openStore, type Sql, type Store } from '../../db/connection/client.ts'
 import { parseDatabaseUrl, type DatabaseUrl } from '../../database-url.ts'
 import { describeUnopened, readNeededKeys, type NeededKey } from '../../encryption/seals.ts'
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../migrations/applied-migrations.ts'
-import {
-  readDatabaseFacts,
-  readServerTime,
-  databaseNeeds,
-} from '../../migrations/database-facts.ts'
+import { readDatabaseFacts, databaseNeeds } from '../../migrations/database-facts.ts'
 import { retentionSettings, type RetentionDays } from '../../db/retention/stored-retention.ts'
 import {
   judgeDatabase,
@@ -114,7 +110,13 @@ async function checkClock({ sql }: Store): Promise<{ check: Check; hasTls: boole
   // The first statement opens the connection.
   await sql`select 1`
   const sentAtMs = Date.now()
-  const { atMs, hasTls } = await readServerTime(sql)
+  const [{ atMs, hasTls } = { atMs: Number.NaN, hasTls: false }] = await sql<
+    { atMs: number; hasTls: boolean }[]
+  >`
+    select
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as "atMs",
+      coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "hasTls"
+  `
   const receivedAtMs = Date.now()
   return { check: judgeClock(atMs - (sentAtMs + receivedAtMs) / 2), hasTls }
 }
