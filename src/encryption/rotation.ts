@@ -56,29 +56,23 @@ export interface RotationCursor {
 const FIRST: RotationCursor = { tenantId: NO_TENANT, id: NO_TENANT }
 
 /** A value that another key than the first one has encrypted. */
-export interface OlderValue extends RotationCursor {
+interface OlderValue extends RotationCursor {
   readonly boundTo: string
   readonly stored: string
 }
 
-export interface OlderValues {
-  readonly older: readonly OlderValue[]
-  /** The number of rows that were looked at. */
-  readonly lookedAt: number
-  /** Where the next batch starts; undefined after the last one. */
-  readonly next: RotationCursor | undefined
-}
-
-/** Reads the next `limit` rows after the cursor, and returns the values that need a rotation. */
+/**
+ * Looks at the next `limit` rows after the cursor, and returns the values that need a rotation, and where
+ * the next batch starts; undefined after the last one.
+ */
 export async function readOlderValues(
   sql: Sql,
   column: StoredColumn,
   { limit, after = FIRST }: { limit: number; after?: RotationCursor | undefined },
-): Promise<OlderValues> {
+) {
   const { table, value } = placeIn(sql, column)
-  const rows = await asService(sql)<
-    (OlderValue | ({ stored: null } & Omit<OlderValue, 'stored'>))[]
-  >`
+  type Row = Omit<OlderValue, 'stored'> & Record<'stored', string | null>
+  const rows = await asService(sql)<Row[]>`
     with looked_at as materialized (
       select tenant_id, id, ${sql(column.boundTo)} as bound_to, ${value} as stored
       from ${table}
@@ -94,7 +88,8 @@ export async function readOlderValues(
     order by tenant_id, id
   `
   const older = rows.filter((row): row is OlderValue => row.stored !== null)
-  return { older, lookedAt: rows.length, next: rows.length < limit ? undefined : rows.at(-1) }
+  const next: RotationCursor | undefined = rows.length < limit ? undefined : rows.at(-1)
+  return { older, lookedAt: rows.length, next }
 }
 
 /** Encrypts values again. Leaves out those that cannot be decrypted. */
