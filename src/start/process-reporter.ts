@@ -37,7 +37,7 @@ export function startReporting(parts: ReporterParts): ProcessReporter {
 
   async function report(): Promise<void> {
     try {
-      await recordProcess(sql, { ...own, uptimeSeconds: process.uptime(), circuits: circuits() })
+      await recordProcess(sql, own, process.uptime(), circuits())
       failed = false
     } catch (error) {
       if (!failed) log.warn({ err: error }, 'this process could not report itself to operators')
@@ -60,16 +60,12 @@ export function startReporting(parts: ReporterParts): ProcessReporter {
   }
 }
 
-/** What a process reports each time. */
-interface ProcessReport extends ServiceProcess {
-  readonly uptimeSeconds: number
-  readonly circuits: readonly CircuitReport[]
-}
-
 /** Deletes the processes that have reported nothing for an hour, and records that this one runs. */
 export async function recordProcess(
   sql: Sql,
-  { id, kind, host, queues, version, uptimeSeconds, circuits }: ProcessReport,
+  { id, kind, host, queues, version }: ServiceProcess,
+  uptimeSeconds: number,
+  circuits: readonly CircuitReport[],
 ): Promise<void> {
   await sql`
     delete from service_processes where seen_at < now() - interval '1 hour' and id <> ${id}

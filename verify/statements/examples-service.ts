@@ -102,9 +102,8 @@ const PROCESS = {
   host: 'node-1',
   queues: ['payments'],
   version: '1.0.0',
-  uptimeSeconds: 60,
-  circuits: [{ kind: 'provider', state: 'closed', seconds: 60 }],
 } as const
+const CIRCUITS = [{ kind: 'provider', state: 'closed', seconds: 60 }] as const
 
 const PENDING = { id: ID, status: 'pending', job_id: ID }
 
@@ -148,7 +147,7 @@ const operatorExamples: readonly Example[] = [
   example(overviewFigures.countRecentOperations, [NOW]),
   example(overviewFigures.readTakeovers, [NOW], [[EPOCH]]),
   example(overviewFigures.listWaitingTenants, []),
-  example(processReporter.recordProcess, [PROCESS]),
+  example(processReporter.recordProcess, [PROCESS, 60, CIRCUITS]),
   example(tryWriting, []),
   example(processReporter.deleteProcess, [ID]),
   example(overviewFigures.listProcesses, []),

@@ -21,8 +21,7 @@ const idOfAction = (sql: Sql | Transaction): Fragment =>
 
 /** Makes the id of an entry that the same transaction appends. */
 export async function makeActionId(tx: Transaction): Promise<string> {
-  const [row] = await tx<{ id: string }[]>`select ${idOfAction(tx)} as id`
-  if (row === undefined) throw new Error('the statement returned no row')
+  const [row] = await tx<[{ id: string }]>`select ${idOfAction(tx)} as id`
   return row.id
 }
 

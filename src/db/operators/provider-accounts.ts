@@ -8,13 +8,12 @@ export async function recordFirstAccount(
   provider: string,
   account: string,
 ): Promise<string> {
-  const [row] = await sql<{ account: string }[]>`
+  const [row] = await sql<[{ account: string }]>`
     insert into provider_accounts (provider, account) values (${provider}, ${account})
     -- Changes nothing, but returns the row.
     on conflict (provider) do update set provider = excluded.provider
     returning account
   `
-  if (row === undefined) throw new Error('an insert returned no row')
   return row.account
 }
 
@@ -23,7 +22,7 @@ export async function readProviderClock(
   sql: Sql,
   provider: string,
 ): Promise<{ nowMs: number; apart: { atMs: number; seconds: number } | null }> {
-  const [row] = await sql<{ nowMs: number; atMs: number | null; seconds: number | null }[]>`
+  const [row] = await sql<[{ nowMs: number; atMs: number | null; seconds: number | null }]>`
     select
       (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
       (extract(epoch from clocks_apart_at) * 1000)::float8 as "atMs",
@@ -31,7 +30,6 @@ export async function readProviderClock(
     from (values (${provider}::text)) as asked (provider)
     left join provider_accounts using (provider)
   `
-  if (row === undefined) throw new Error('a select of one row returned none')
   const { nowMs, atMs, seconds } = row
   return { nowMs, apart: atMs === null || seconds === null ? null : { atMs, seconds } }
 }

@@ -142,7 +142,7 @@ test('lists processes, those that report themselves and those that went silent',
   const circuits = [{ kind: 'provider', state: 'open', seconds: 5 }] as const
   const worker = { kind: 'worker', host: 'node-1', queues: ['payments'], version: '1.2.3' } as const
   for (const id of [alive, killed, removed]) {
-    await recordProcess(sql, { id, ...worker, uptimeSeconds: 60, circuits })
+    await recordProcess(sql, { id, ...worker }, 60, circuits)
   }
   await sql`
     update service_processes set seen_at = seen_at - interval '31 seconds' where id = ${killed}
