@@ -71,7 +71,7 @@ export interface ProviderParts {
 }
 
 /** Wakes workers. To be called after the transaction that enqueued a job was committed. */
-export interface Wake {
+interface Wake {
   readonly workers: () => void
   /** Those that apply the provider's events. */
   readonly eventWorkers: () => void
@@ -85,7 +85,7 @@ export interface TenantParts extends ServiceParts {
 }
 
 /** What reserves idempotency keys, and finds and replays their answers. */
-export interface KeyedParts {
+interface KeyedParts {
   readonly reserve: Reserve
   readonly findKey: FindKey
   readonly watch: IdleWatch
@@ -104,7 +104,7 @@ interface TenantSettings {
 }
 
 /** The parts for the requests of operators. */
-export interface OperatorParts extends ServiceParts {
+interface OperatorParts extends ServiceParts {
   /** Reads the overview, at most once a second. */
   readonly readOverview: () => Promise<object>
   readonly live: LiveFeed
