@@ -3,11 +3,9 @@
 // can be restarted at any time.
 import type { Sql } from '../db/connection/client.ts'
 import { objectsOf } from '../db/connection/rows.ts'
-import { requeueStaleEvents } from '../db/events/provider-events.ts'
-import { REMINDER } from '../domain/events/provider-event.ts'
 import type { Engine } from '../engine/engine.ts'
 import { disputeRecords } from './compare-disputes.ts'
-import { compareUnmatchedEvents } from './compare-events.ts'
+import { compareUnmatchedEvents, requeueStaleEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { paymentRecords } from './compare-payments.ts'
 import { compareListed, compareUnseen, compareWaiting } from './compare-records.ts'
@@ -50,7 +48,7 @@ export async function carryOutRun(
 
 async function compare(comparison: Comparison): Promise<void> {
   const { sql, run, counts, watcher } = comparison
-  counts.requeued += await requeueStaleEvents(sql, run.provider, REMINDER)
+  counts.requeued += await requeueStaleEvents(sql, run.provider)
   await compareListed(comparison, paymentRecords)
   await compareListed(comparison, refundRecords)
   await compareUnseen(comparison, paymentRecords)

@@ -1,9 +1,12 @@
 // Compares the movements on the provider's balance with the ledger, one to one. A difference that
 // was already reported for the payment, refund or dispute explains its movement, which is not
 // reported again.
-import { inService } from '../db/connection/transaction.ts'
-import { insertProviderFeesIfNew } from '../db/ledger/ledger.ts'
-import { postingOfProviderFee } from '../domain/ledger/ledger.ts'
+import { randomUUIDv7 } from 'node:crypto'
+import type { Sql, Transaction } from '../db/connection/client.ts'
+import { forEachTenant, nextId, rowsOf, type RowOf } from '../db/connection/rows.ts'
+import { inService, inTenants } from '../db/connection/transaction.ts'
+import type { ledgerPostings } from '../db/schema/payments.ts'
+import { postingOfProviderFee, type MovementKind, type Posting } from '../domain/ledger/ledger.ts'
 import type { OtherMovement, ProviderMovement } from '../provider/payment-provider.ts'
 import { disputeRecords } from './compare-disputes.ts'
 import { compareObject } from './compare-records.ts'
@@ -195,6 +198,67 @@ async function postProviderFees(
   })
   counts.fees += await insertProviderFeesIfNew(sql, fees)
 }
+
+/** The fee for a movement in the ledger. */
+interface NewProviderFee {
+  readonly of: MovementKind
+  readonly tenantId: string
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly currency: string
+  readonly posting: Posting
+}
+
+/**
+ * Posts the fees that are not posted yet, and returns how many these were. A fee belongs to the operation that
+ * posted its movement, so that the constraint `ledger_postings_once` lets it be posted once.
+ */
+export async function insertProviderFeesIfNew(
+  sql: Sql,
+  fees: readonly NewProviderFee[],
+): Promise<number> {
+  const counts = await inTenants(sql, fees, (tx) =>
+    forEachTenant(fees, (tenantId, own) => insertFeesOfTenant(tx, tenantId, own)),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function insertFeesOfTenant(
+  tx: Transaction,
+  tenantId: string,
+  fees: readonly NewProviderFee[],
+): Promise<number> {
+  const movements = await tx<PostedMovement[]>`
+    select operation_id, payment_id, refund_id, kind from ledger_postings
+    where tenant_id = ${tenantId} and payment_id = any(${fees.map(({ paymentId }) => paymentId)}::uuid[])
+      and kind <> 'provider_fee'
+  `
+  const operationOf = new Map(movements.map((row) => [postedName(row), row.operation_id]))
+  const rows = fees.flatMap(({ of, paymentId, refundId, currency, posting }) => {
+    const movement = { kind: of, payment_id: paymentId, refund_id: refundId }
+    const operationId = operationOf.get(postedName(movement))
+    if (operationId === undefined) return []
+    const ids = { tenantId, id: randomUUIDv7(), paymentId, refundId, operationId }
+    const transactionId = nextId(tx, 'ledger', tx`${tenantId}::uuid`)
+    const { debit, credit, amountMinor } = posting
+    return { ...ids, transactionId, kind: 'provider_fee', debit, credit, amountMinor, currency }
+  })
+  if (rows.length === 0) return 0
+  // The same order for all runs, so that they do not deadlock.
+  const inOrder = rows.toSorted((one, other) => (one.operationId < other.operationId ? -1 : 1))
+  const { count } = await tx`
+    insert into ledger_postings ${rowsOf(tx, inOrder)} on conflict do nothing
+  `
+  return count
+}
+
+type PostedMovement = Pick<
+  RowOf<typeof ledgerPostings>,
+  'kind' | 'payment_id' | 'refund_id' | 'operation_id'
+>
+
+const postedName = (movement: Omit<PostedMovement, 'operation_id'>): string =>
+  `${movement.kind} ${movement.payment_id} ${movement.refund_id}`
 
 /** Compares ledger movements of the window that no page contained with the provider's. */
 export async function compareUnseenLedgerMovements(comparison: Comparison): Promise<void> {

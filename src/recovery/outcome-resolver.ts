@@ -1,9 +1,8 @@
 // Resolves unknown outcomes: looks up at the provider what an operation's lost call did, and
 // completes the operation accordingly. The look-up runs outside of any transaction; afterwards the
 // resolver acts only if the operation has not changed since.
-import type { Transaction } from '../db/connection/client.ts'
-import { inTenant } from '../db/connection/transaction.ts'
-import { findProviderPaymentIds } from '../db/events/provider-events.ts'
+import type { Sql, Transaction } from '../db/connection/client.ts'
+import { asTenant, inTenant } from '../db/connection/transaction.ts'
 import type { Fence } from '../db/idempotency/idempotency-keys.ts'
 import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
@@ -15,6 +14,7 @@ import {
   type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { LeaseLostError } from '../engine/lease.ts'
@@ -154,6 +154,24 @@ async function traceOf(engine: Engine, check: DueCheck): Promise<Trace> {
     providerPaymentId,
     providerRefundId: evidence?.provider_refund_id ?? null,
   }
+}
+
+/**
+ * The provider's payment ids that its events named for a payment, newest first. Internal events
+ * name none.
+ */
+export async function findProviderPaymentIds(
+  sql: Sql,
+  { tenantId, id, provider }: Pick<Payment, 'tenantId' | 'id' | 'provider'>,
+): Promise<string[]> {
+  const rows = await asTenant(sql, tenantId)<{ provider_payment_id: string }[]>`
+    select provider_payment_id from provider_events
+    where tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
+      and provider_payment_id is not null
+    group by provider_payment_id
+    order by max(received_at) desc
+  `
+  return rows.map((row) => row.provider_payment_id)
 }
 
 /** Claims the operation, records the outcome that was found, and continues with its phases. */

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import * as cancellations from '../../src/db/idempotency/cancellations.ts'
 import { dropResponses } from '../../src/db/idempotency/dropped-responses.ts'
 import * as idempotencyKeys from '../../src/db/idempotency/idempotency-keys.ts'
+import { findSecondsUntilStart } from '../../src/http/keyed/keyed-answer.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
 import { addReplays, listReplays } from '../../src/http/keyed/replay-counter.ts'
 import * as keyTombstones from '../../src/db/idempotency/key-tombstones.ts'
@@ -139,7 +140,7 @@ const idempotencyExamples: readonly Example[] = [
   example(addReplays, [[replayCount]], [[{ id: replayCount.id }]]),
   example(listReplays, [ID, [ID]]),
   example(idempotencyKeys.findIdle, [[REF]]),
-  example(idempotencyKeys.findSecondsUntilStart, [REF], [[{ job: ID }]]),
+  example(findSecondsUntilStart, [REF], [[{ job: ID }]]),
   example(idempotencyKeys.reopenIfFailed, [REF, TRACEPARENT], [[queued]]),
   example(cancellations.cancelIfNotBegun, [
     REF,

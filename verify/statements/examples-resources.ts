@@ -6,12 +6,15 @@ import * as seals from '../../src/encryption/seals.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import * as providerEvents from '../../src/db/events/provider-events.ts'
 import * as ledger from '../../src/db/ledger/ledger.ts'
+import * as ledgerReads from '../../src/http/resources/ledger.ts'
+import * as compareEvents from '../../src/reconciliation/compare-events.ts'
+import { insertProviderFeesIfNew } from '../../src/reconciliation/compare-movements.ts'
+import { findProviderPaymentIds } from '../../src/recovery/outcome-resolver.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/recovery/expiring-holds.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import * as refunds from '../../src/db/payments/refunds.ts'
 import { REMINDERS_QUEUE } from '../../src/db/queue/jobs.ts'
-import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { findPaymentOf } from '../../src/operations/follow-dispute/apply-dispute-event.ts'
 import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
@@ -85,9 +88,9 @@ const eventExamples: readonly Example[] = [
     [payment, { provider: PROVIDER, objectId: 'issfr_1' }],
     [...WRITTEN, [paymentRow], ...WITH_DELIVERY],
   ),
-  example(providerEvents.findProviderPaymentIds, [payment]),
-  example(providerEvents.requeueStaleEvents, [PROVIDER, REMINDER], [[queuedEvent]]),
-  example(providerEvents.listUnmatchedEvents, [
+  example(findProviderPaymentIds, [payment]),
+  example(compareEvents.requeueStaleEvents, [PROVIDER], [[queuedEvent]]),
+  example(compareEvents.listUnmatchedEvents, [
     { provider: PROVIDER, ...WINDOW },
     { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
   ]),
@@ -97,12 +100,12 @@ const ledgerExamples: readonly Example[] = [
   example(ledger.makeLedgerIds, [ID, [{ claim }]]),
   example(ledger.insertPostings, [ID, [{ claim, entry: captureEntry }], [ID]]),
   example(
-    ledger.insertProviderFeesIfNew,
+    insertProviderFeesIfNew,
     [[PROVIDER_FEE]],
     [[{ kind: 'capture', payment_id: ID, refund_id: null, operation_id: ID }]],
   ),
-  example(ledger.findLedgerTransaction, [ID, ID]),
-  example(ledger.listLedgerTransactions, [
+  example(ledgerReads.findLedgerTransaction, [ID, ID]),
+  example(ledgerReads.listLedgerTransactions, [
     ID,
     {
       paymentId: ID,
@@ -113,7 +116,7 @@ const ledgerExamples: readonly Example[] = [
     },
     PAGE,
   ]),
-  example(ledger.readLedgerBalances, [ID]),
+  example(ledgerReads.readLedgerBalances, [ID]),
 ]
 
 const paymentExamples: readonly Example[] = [

@@ -1,6 +1,5 @@
 // Stores and reads the provider's events. One transaction stores an event and its job, so that an
-// acknowledged event is always applied. And those that were left behind: those whose job was lost, and those
-// that match no payment of ours.
+// acknowledged event is always applied.
 import type {
   ProviderEvent,
   ProviderEventRef,
@@ -9,14 +8,8 @@ import type {
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { objectOf, rowsOf, type RowOf } from '../connection/rows.ts'
-import { asService, asTenant, inService } from '../connection/transaction.ts'
-import {
-  addJobs,
-  JOB_SCHEMA,
-  PROVIDER_EVENTS_QUEUE,
-  REMINDERS_QUEUE,
-  type ProviderEventJob,
-} from '../queue/jobs.ts'
+import { asService, inService } from '../connection/transaction.ts'
+import { addJobs, PROVIDER_EVENTS_QUEUE, type ProviderEventJob } from '../queue/jobs.ts'
 import type { providerEvents } from '../schema/events.ts'
 
 /** An event in the inbox. */
@@ -105,82 +98,5 @@ export async function closeProviderEventIfPending(
   await asService(sql)`
     update provider_events set status = ${status}, settled_at = now()
     where provider = ${provider} and id = ${id} and status = 'pending'
-  `
-}
-
-/**
- * The provider's payment ids that its events named for a payment, newest first. Internal events
- * name none.
- */
-export async function findProviderPaymentIds(
-  sql: Sql,
-  { tenantId, id, provider }: Pick<Payment, 'tenantId' | 'id' | 'provider'>,
-): Promise<string[]> {
-  const rows = await asTenant(sql, tenantId)<{ provider_payment_id: string }[]>`
-    select provider_payment_id from provider_events
-    where tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
-      and provider_payment_id is not null
-    group by provider_payment_id
-    order by max(received_at) desc
-  `
-  return rows.map((row) => row.provider_payment_id)
-}
-
-const STALE_AFTER = '1 hour'
-
-/** The number of events that one statement handles. */
-const BATCH = 500
-
-/**
- * Requeues events that are pending for an hour and have no job. Reminders are left alone: they
- * expire by themselves. Returns the number of requeued events.
- */
-export async function requeueStaleEvents(
-  sql: Sql,
-  provider: string,
-  reminder: string,
-): Promise<number> {
-  return await inService(sql, async (tx) => {
-    const stale = await tx<ProviderEventJob[]>`
-      select provider, id as "eventId", tenant_id as "tenantId" from provider_events as event
-      where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
-        and provider = ${provider} and type <> ${reminder}
-        and not exists (
-          select from ${tx(JOB_SCHEMA)}.job
-          where name in (${PROVIDER_EVENTS_QUEUE}, ${REMINDERS_QUEUE})
-            and state in ('created', 'retry', 'active')
-            and data ->> 'eventId' = event.id and data ->> 'provider' = event.provider
-        )
-      order by received_at
-      limit ${BATCH}
-    `
-    const jobs = stale.map((data) => ({ data }))
-    await addJobs(tx, PROVIDER_EVENTS_QUEUE, jobs)
-    return stale.length
-  })
-}
-
-/** An object that an event named, and the position of the event in the inbox. */
-export interface UnmatchedEvent {
-  readonly providerPaymentId: string
-  readonly receivedAt: string
-  readonly id: string
-}
-
-/** A page of the events of a window that name a payment which is not ours, oldest first. */
-export async function listUnmatchedEvents(
-  sql: Sql,
-  { provider, from, to }: { provider: string; from: Date; to: Date },
-  after: UnmatchedEvent | undefined,
-): Promise<UnmatchedEvent[]> {
-  const later =
-    after === undefined ? sql`` : sql`and (received_at, id) > (${after.receivedAt}, ${after.id})`
-  return await asService(sql)<UnmatchedEvent[]>`
-    select provider_payment_id as "providerPaymentId", received_at as "receivedAt", id
-    from provider_events
-    where status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
-      and received_at >= ${from.toISOString()} and received_at < ${to.toISOString()} ${later}
-    order by received_at, id
-    limit ${BATCH}
   `
 }

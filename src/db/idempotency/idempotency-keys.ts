@@ -6,13 +6,7 @@ import type { OperationRef, StoredResponse } from '../../domain/operations/opera
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'
 import { responseBody } from '../../encryption/encryption.ts'
-import {
-  addOperationJobs,
-  queuedColumns,
-  type QueuedOperation,
-  JOB_SCHEMA,
-  OPERATIONS_QUEUE,
-} from '../queue/jobs.ts'
+import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
 import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
 import type { ObjectOf, RowOf } from '../connection/rows.ts'
 import {
@@ -220,24 +214,6 @@ export async function reopenIfFailed(
     reopened.map((queued) => ({ ...queued, traceparent })),
   )
   return reopened.length === 1
-}
-
-/** Seconds until the job starts, below 0 when it is due. Undefined when the operation has no job. */
-export async function findSecondsUntilStart(
-  sql: Sql,
-  { tenantId, id }: OperationRef,
-): Promise<number | undefined> {
-  return await inTenant(sql, tenantId, async (tx) => {
-    const [operation] = await tx<{ job: string }[]>`
-      select job_id as job from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
-    `
-    if (operation === undefined) return undefined
-    const [row] = await tx<{ seconds: number }[]>`
-      select extract(epoch from start_after - now())::float8 as seconds from ${tx(JOB_SCHEMA)}.job
-      where name = ${OPERATIONS_QUEUE} and id = ${operation.job}
-    `
-    return row?.seconds
-  })
 }
 
 /** The number of the tenant's operations that are pending, processing or unknown, up to `most`. */

@@ -1,10 +1,8 @@
 // Builds the answer to a keyed request: the stored response, or what the state of the operation says; adds
 // the tombstone of the key, and reports the result to the observer.
-import {
-  type IdempotencyKey,
-  findSecondsUntilStart,
-} from '../../db/idempotency/idempotency-keys.ts'
 import type { Sql } from '../../db/connection/client.ts'
+import { inTenant } from '../../db/connection/transaction.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Reservation } from '../../db/idempotency/intents.ts'
 import type { ReferenceName } from '../../db/payments/payments.ts'
 import {
@@ -13,6 +11,7 @@ import {
   KeyExpiredError,
 } from '../../db/idempotency/key-tombstones.ts'
 import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../db/queue/jobs.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import {
   CANCEL_KEY,
@@ -23,7 +22,7 @@ import { oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
-import type { StoredResponse } from '../../domain/operations/operation.ts'
+import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type TenantParts, type TenantEndpoint } from '../endpoint.ts'
@@ -198,6 +197,24 @@ async function secondsUntilChange(parts: TenantParts, key: IdempotencyKey): Prom
     case 'completed':
       return SOON_SECONDS
   }
+}
+
+/** Seconds until the job starts, below 0 when it is due. Undefined when the operation has no job. */
+export async function findSecondsUntilStart(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+): Promise<number | undefined> {
+  return await inTenant(sql, tenantId, async (tx) => {
+    const [operation] = await tx<{ job: string }[]>`
+      select job_id as job from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+    `
+    if (operation === undefined) return undefined
+    const [row] = await tx<{ seconds: number }[]>`
+      select extract(epoch from start_after - now())::float8 as seconds from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and id = ${operation.job}
+    `
+    return row?.seconds
+  })
 }
 
 /**

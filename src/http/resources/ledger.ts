@@ -1,14 +1,25 @@
 // GET /v1/ledger/balances, /v1/ledger/transactions and /v1/ledger/transactions/:id.
 import { z } from 'zod'
+import type { Sql } from '../../db/connection/client.ts'
 import {
-  findLedgerTransaction,
-  listLedgerTransactions,
-  readLedgerBalances,
-} from '../../db/ledger/ledger.ts'
-import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
+  findIn,
+  listOf as listEntries,
+  matching,
+  type PageRequest,
+} from '../../db/connection/pages.ts'
+import { objectOf, type RowOf } from '../../db/connection/rows.ts'
+import { asTenant } from '../../db/connection/transaction.ts'
+import type { ledgerPostings } from '../../db/schema/payments.ts'
+import {
+  ledgerAccounts,
+  ledgerKinds,
+  type LedgerAccount,
+  type LedgerKind,
+} from '../../domain/ledger/ledger.ts'
 import {
   presentLedgerBalance,
   presentLedgerTransaction,
+  type LedgerBalance,
   type LedgerTransaction,
 } from '../../domain/ledger/ledger-transaction.ts'
 import type { Endpoints } from '../contracts/contract.ts'
@@ -96,6 +107,87 @@ const ledgerBalanceSchema = z
       { object: 'ledger_balance', account: 'merchant_payable', currency: 'usd', amount: -1999 },
     ],
   })
+
+type TransactionRow = Pick<
+  RowOf<typeof ledgerPostings>,
+  'kind' | 'payment_id' | 'refund_id' | 'dispute_id' | 'currency' | 'created_at'
+> & { readonly id: string; readonly postings: readonly RowOf<typeof ledgerPostings>[] }
+
+/**
+ * The ledger transactions of a tenant. All postings of a ledger transaction match a filter or none, because
+ * one statement inserted them with the same values, by which they are grouped. The movement comes before its
+ * fee, which is never larger.
+ */
+const transactions = (sql: Sql, tenantId: string) => ({
+  entries: sql`
+    from (
+      select
+        transaction_id as id, kind, payment_id, refund_id, dispute_id, currency,
+        created_at, jsonb_agg(to_jsonb(ledger_postings) order by amount_minor desc, id) as postings
+      from ledger_postings
+      where tenant_id = ${tenantId}
+      group by transaction_id, kind, payment_id, refund_id, dispute_id, currency, created_at
+    ) as ledger_transactions
+    where true
+  `,
+  fromRow: ({ postings, ...row }: TransactionRow): LedgerTransaction => ({
+    ...objectOf(row),
+    postings: postings.map(({ debit, credit, amount_minor }) => ({
+      debit,
+      credit,
+      amountMinor: amount_minor,
+    })),
+  }),
+})
+
+/** Finds a ledger transaction of a tenant, with its postings. */
+export const findLedgerTransaction = (sql: Sql, tenantId: string, id: string) =>
+  findIn(sql, tenantId, transactions(sql, tenantId), { id })
+
+/** An absent filter matches every ledger transaction. */
+interface LedgerFilters {
+  readonly paymentId?: string | undefined
+  readonly kind?: LedgerKind | undefined
+  readonly currency?: string | undefined
+  /** Inclusive, in ISO 8601. */
+  readonly createdFrom?: string | undefined
+  /** Exclusive, in ISO 8601. */
+  readonly createdBefore?: string | undefined
+}
+
+export const listLedgerTransactions = (
+  sql: Sql,
+  tenantId: string,
+  { paymentId, kind, currency, createdFrom, createdBefore }: LedgerFilters,
+  request: PageRequest,
+) => {
+  const filters = sql`
+    ${matching(sql, { payment_id: paymentId, kind, currency })}
+    ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
+    ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
+  `
+  const ordered = { table: 'ledger_postings', column: 'transaction_id' } as const
+  return listEntries(sql, tenantId, { ...transactions(sql, tenantId), filters, ordered }, request)
+}
+
+/** The balance of each account of a tenant in each currency: debits minus credits. */
+export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<LedgerBalance[]> {
+  const rows = await asTenant(sql, tenantId)<
+    { account: LedgerAccount; currency: string; sum: string }[]
+  >`
+    select account, currency, sum(amount_minor)
+    from (
+      select debit as account, currency, amount_minor
+      from ledger_postings where tenant_id = ${tenantId}
+      union all
+      select credit, currency, -amount_minor
+      from ledger_postings where tenant_id = ${tenantId}
+    ) as entries
+    group by account, currency
+    order by currency, account
+  `
+  return rows.map(({ sum, ...balance }) => ({ ...balance, amountMinor: Number(sum) }))
+}
 
 const listLedgerBalances: TenantEndpoint = async ({ store }, request, tenantId) => {
   refuseQuery(request.query)

@@ -1,7 +1,8 @@
 // Transactions of webhooks, of the provider's events, of holds that end, and of operators.
 import { randomUUIDv7 } from 'node:crypto'
 import { beforeAll } from '@jest/globals'
-import { requeueStaleEvents, storeProviderEvent } from '../../../src/db/events/provider-events.ts'
+import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
+import { requeueStaleEvents } from '../../../src/reconciliation/compare-events.ts'
 import { announceEarlyFraudWarning } from '../../../src/operations/follow-dispute/apply-dispute-event.ts'
 import { announceIfExpiring, lookIfExpired } from '../../../src/recovery/expiring-holds.ts'
 import { requeueProviderEventUnlessApplied } from '../../../src/recovery/dead-letters.ts'
@@ -136,7 +137,7 @@ export const otherCases: readonly Case[] = [
       delete from atomic_jobs.job;
       update provider_events set received_at = now() - interval '1 day'
     `),
-    run: (sql) => requeueStaleEvents(sql, 'stripe', 'reminder'),
+    run: (sql) => requeueStaleEvents(sql, 'stripe'),
   },
   {
     name: 'an early fraud warning',

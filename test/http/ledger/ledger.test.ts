@@ -1,6 +1,6 @@
 // The ledger endpoints: transactions, balances and fees.
 import { describe, expect, test } from '@jest/globals'
-import { insertProviderFeesIfNew } from '../../../src/db/ledger/ledger.ts'
+import { insertProviderFeesIfNew } from '../../../src/reconciliation/compare-movements.ts'
 import { setTenantFees } from '../../../src/db/tenants/tenants.ts'
 import { postingOfProviderFee } from '../../../src/domain/ledger/ledger.ts'
 import { parsePaymentId } from '../../../src/domain/payments/payment.ts'

@@ -6,10 +6,7 @@ import { inService } from '../../../src/db/connection/transaction.ts'
 import * as cancellations from '../../../src/db/idempotency/cancellations.ts'
 import * as providerEvents from '../../../src/db/events/provider-events.ts'
 import { writePaymentEvents } from '../../../src/db/events/write-events.ts'
-import {
-  findSecondsUntilStart,
-  reopenIfFailed,
-} from '../../../src/db/idempotency/idempotency-keys.ts'
+import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
@@ -23,10 +20,11 @@ import { type PhaseToRecord, recordEach } from '../../../src/db/operations/recor
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import * as refunds from '../../../src/db/payments/refunds.ts'
 import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
-import { claimIfUnknown } from '../../../src/recovery/outcome-resolver.ts'
+import { claimIfUnknown, findProviderPaymentIds } from '../../../src/recovery/outcome-resolver.ts'
 import * as reaper from '../../../src/recovery/reaper.ts'
 import { closeFindingsOfIdle, openFindingsOfStuck } from '../../../src/recovery/stuck-outcomes.ts'
 import * as sweeper from '../../../src/recovery/sweeper.ts'
+import { findSecondsUntilStart } from '../../../src/http/keyed/keyed-answer.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
@@ -408,5 +406,5 @@ const calls: Readonly<Record<string, Call>> = {
     reaper.deleteOldTombstones(sql, { limit: 50, retentionSeconds: random.pick([-1_000, 1_000]) }),
   'find the start of a retry': (sql, random) => findSecondsUntilStart(sql, anyRef(random)),
   'find ids of the provider': (sql, random) =>
-    providerEvents.findProviderPaymentIds(sql, paymentOf(random.below(3))),
+    findProviderPaymentIds(sql, paymentOf(random.below(3))),
 }
