@@ -1,6 +1,6 @@
-// Reads pages of lists, newest first. Ids are UUIDv7, so that they sort by time. One row more than
-// the limit is read, to know whether more rows follow in the direction of paging. An ordered list shows
-// an entry only when no earlier one can still appear.
+// Reads lists: entries by their id, and pages, newest first. Ids are UUIDv7, so that they sort by time. One
+// row more than the limit is read, to know whether more rows follow in the direction of paging. An ordered
+// list shows an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { objectsOf, NO_TENANT } from './rows.ts'
 import { asService, asTenant, inService, inTenant, together } from './transaction.ts'
@@ -99,7 +99,7 @@ export async function readPage<Item, Row extends object = never>(
   return toPage(itemsOf(list, rows), request)
 }
 
-/** Finds the entry of a list with these values, by its columns. */
+/** Finds the entry of a list with these values in its columns. Its filters have to be met. */
 export async function findIn<Item, Row extends object = never>(
   sql: Sql | Transaction,
   owner: Owner,

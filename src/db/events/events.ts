@@ -44,12 +44,9 @@ export const findEvent = (sql: Sql, tenantId: string, id: string) =>
 export const listEvents = (
   sql: Sql,
   tenantId: string,
-  {
-    type,
-    paymentId,
-  }: { readonly type?: string | undefined; readonly paymentId?: string | undefined },
+  wanted: { readonly type?: string | undefined; readonly paymentId?: string | undefined },
   request: PageRequest,
 ) => {
-  const filters = matching(sql, { type, payment_id: paymentId })
+  const filters = matching(sql, { type: wanted.type, payment_id: wanted.paymentId })
   return listOf(sql, tenantId, { ...events(sql), filters, ordered: { table: 'events' } }, request)
 }

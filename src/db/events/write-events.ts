@@ -82,7 +82,7 @@ export async function findSubscribers(tx: Transaction, tenantId: string): Promis
   `
 }
 
-/** Writes the deliveries of events to each endpoint that subscribed to them, and their jobs. Returns their ids. */
+/** Writes deliveries of events to the endpoints that subscribed to them, and their jobs. Returns their ids. */
 async function deliver(
   tx: Transaction,
   tenantId: string,
