@@ -11,7 +11,7 @@ import {
   deleteOldTombstones,
 } from '../../src/recovery/reaper.ts'
 import { readHealthFigures } from '../../src/metrics/store-gauges.ts'
-import { findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
+import { findTombstone } from '../../src/db/idempotency/idempotency-keys.ts'
 import {
   deadLetterOrphanedJobs,
   findExpired,

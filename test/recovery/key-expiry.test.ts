@@ -10,8 +10,7 @@ import {
   timeOutIfAbandoned,
   deleteOldTombstones,
 } from '../../src/recovery/reaper.ts'
-import { findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
-import { reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
+import { findTombstone, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
 import { reserveKeys } from '../../src/db/idempotency/reserve-keys.ts'
 import { doOnce } from '../../src/http/keyed/keyed-locally.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'

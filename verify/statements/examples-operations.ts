@@ -6,7 +6,6 @@ import * as idempotencyKeys from '../../src/db/idempotency/idempotency-keys.ts'
 import { findSecondsUntilStart } from '../../src/http/keyed/keyed-answer.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
 import { addReplays, listReplays } from '../../src/http/keyed/replay-counter.ts'
-import * as keyTombstones from '../../src/db/idempotency/key-tombstones.ts'
 import { doOnce } from '../../src/http/keyed/keyed-locally.ts'
 import { releaseKeys } from '../../src/db/idempotency/reserve-keys.ts'
 import { noResource } from '../../src/db/idempotency/intent.ts'
@@ -180,8 +179,8 @@ const idempotencyExamples: readonly Example[] = [
     [BY_OPERATION],
     [[{ ...REF, paymentId: ID }], [{ id: ID, provider: 'stripe' }]],
   ),
-  example(keyTombstones.findTombstones, [ID, [{ key: KEY }]]),
-  example(keyTombstones.findTombstone, [ID, KEY]),
+  example(idempotencyKeys.findTombstones, [ID, [{ key: KEY }]]),
+  example(idempotencyKeys.findTombstone, [ID, KEY]),
   example(reaper.deleteOldTombstones, [BATCH]),
   example(
     doOnce,

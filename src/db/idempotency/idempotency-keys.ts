@@ -1,5 +1,6 @@
-// Reads idempotency keys, and what clients may see of them, counts them, and reopens them.
-import { randomUUID } from 'node:crypto'
+// Reads idempotency keys, what clients may see of them, and the tombstones of deleted ones; counts keys, and
+// reopens them.
+import { hash, randomUUID } from 'node:crypto'
 import type { Tombstone } from '../../domain/idempotency/idempotency-key.ts'
 import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
 import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
@@ -7,14 +8,8 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'
 import { responseBody } from '../../encryption/encryption.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
-import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
-import type { ObjectOf, RowOf } from '../connection/rows.ts'
-import {
-  findTombstone,
-  FirstSentRefusedError,
-  KeyExpiredError,
-  tombstoneFromRow,
-} from './key-tombstones.ts'
+import type { idempotencyKeys, TombstoneRow } from '../schema/idempotency-keys.ts'
+import { asBytea, objectOf, type ObjectOf, type RowOf } from '../connection/rows.ts'
 
 /** What is read of the row of a key. Times at which something is due are read as durations. */
 export type KeyRow = Omit<
@@ -90,7 +85,7 @@ export function keyFromRow(row: DueKeyRow): IdempotencyKey {
     dueInSeconds: row.due_in_seconds ?? null,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    earlier: row.earlier && tombstoneFromRow(row.earlier),
+    earlier: row.earlier && objectOf(row.earlier),
     cancellation: row.cancellation,
     response: responseFromRow(row),
   }
@@ -113,6 +108,25 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
   }
 }
 
+/** What a retry with an expired key gets: a new operation, or an error. */
+export type ExpiredKeys = 'new' | 'gone'
+
+/** The key has expired, and the configuration forbids a new operation under it. */
+export class KeyExpiredError extends Error {
+  override name = 'KeyExpiredError'
+  readonly earlier: Tombstone
+
+  constructor(earlier: Tombstone) {
+    super('the idempotency key was used before and has expired')
+    this.earlier = earlier
+  }
+}
+
+/** A request that says when it was first sent may be a retry of one whose key was deleted. */
+export class FirstSentRefusedError extends Error {
+  override name = 'FirstSentRefusedError'
+}
+
 /**
  * Finds the key that prevented a reservation and was not in its result: a concurrent reservation
  * that committed after our snapshot is visible now.
@@ -130,6 +144,36 @@ export async function findReservedKey(
   if (earlier !== undefined) throw new KeyExpiredError(earlier)
   if (firstSent !== undefined) throw new FirstSentRefusedError('the request may be a late retry')
   throw new Error('the key was reserved, and deleted since; reserve it again')
+}
+
+/** The tombstone of a key; undefined when the key was never used, or its tombstone is deleted. */
+export async function findTombstone(
+  sql: Sql,
+  tenantId: string,
+  key: string,
+): Promise<Tombstone | undefined> {
+  const [row] = await findTombstones(sql, tenantId, [{ key }])
+  return row && objectOf(row)
+}
+
+type FoundTombstone = TombstoneRow & { readonly key: string }
+
+/** The tombstones of keys of a tenant. */
+export async function findTombstones(
+  sql: Sql | Transaction,
+  tenantId: string,
+  names: readonly { readonly key: string }[],
+): Promise<FoundTombstone[]> {
+  const keyOf = new Map(names.map(({ key }) => [asBytea(hash('sha256', key, 'buffer')), key]))
+  type Row = Omit<FoundTombstone, 'key'> & { readonly key_hash: Buffer }
+  const rows = await asTenant(sql, tenantId)<Row[]>`
+    select key_hash, payment_id, refund_id, location, expired_at from key_tombstones
+    where tenant_id = ${tenantId} and key_hash = any(${[...keyOf.keys()]}::bytea[])
+  `
+  return rows.map(({ key_hash: hashed, ...row }) => ({
+    ...row,
+    key: keyOf.get(asBytea(hashed)) ?? '',
+  }))
 }
 
 export async function findIdempotencyKey(

@@ -7,9 +7,8 @@ import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
-import { keyColumns, type KeyRow } from './idempotency-keys.ts'
+import { keyColumns, type KeyRow, findTombstones, type ExpiredKeys } from './idempotency-keys.ts'
 import type { TombstoneRow } from '../schema/idempotency-keys.ts'
-import { findTombstones, type ExpiredKeys } from './key-tombstones.ts'
 
 /** A request for a key. */
 export interface KeyRequest extends OperationRef {

@@ -2,14 +2,14 @@
 // the tombstone of the key, and reports the result to the observer.
 import type { Sql } from '../../db/connection/client.ts'
 import { inTenant } from '../../db/connection/transaction.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import type { Reservation } from '../../db/idempotency/intents.ts'
-import type { ReferenceName } from '../../db/payments/payments.ts'
 import {
+  type IdempotencyKey,
   findTombstone,
   FirstSentRefusedError,
   KeyExpiredError,
-} from '../../db/idempotency/key-tombstones.ts'
+} from '../../db/idempotency/idempotency-keys.ts'
+import type { Reservation } from '../../db/idempotency/intents.ts'
+import type { ReferenceName } from '../../db/payments/payments.ts'
 import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../db/queue/jobs.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'

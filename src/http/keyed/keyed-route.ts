@@ -3,14 +3,17 @@
 // state. Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { z } from 'zod'
 import { isStoreUnavailable, StoreTimeoutError } from '../../db/connection/store-errors.ts'
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import {
+  type IdempotencyKey,
+  FirstSentRefusedError,
+  KeyExpiredError,
+} from '../../db/idempotency/idempotency-keys.ts'
 import { noResource, type Intent, type WriteResources } from '../../db/idempotency/intent.ts'
 import {
   IntentRefusedError,
   type Reservation,
   DuplicateReferenceError,
 } from '../../db/idempotency/intents.ts'
-import { FirstSentRefusedError, KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import {
   StaleResourceError,
   findUserOfReference,

@@ -15,8 +15,11 @@ import {
   anyMembers,
 } from '../contracts/fields.ts'
 import type { Request } from 'express'
-import { findIdempotencyKey, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { findTombstone } from '../../db/idempotency/key-tombstones.ts'
+import {
+  findIdempotencyKey,
+  type IdempotencyKey,
+  findTombstone,
+} from '../../db/idempotency/idempotency-keys.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'

@@ -9,7 +9,7 @@ import {
   IntentRefusedError,
 } from '../../../src/db/idempotency/intents.ts'
 import { noResource, type Intent } from '../../../src/db/idempotency/intent.ts'
-import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
+import { KeyExpiredError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { openServiceStore } from '../../support/service-store.ts'
 import {
