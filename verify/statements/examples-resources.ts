@@ -121,6 +121,7 @@ const ledgerExamples: readonly Example[] = [
 
 const paymentExamples: readonly Example[] = [
   example(payments.findPayment, [ID, ID]),
+  example(payments.findEachPayment, [[{ tenantId: ID, id: ID }]]),
   example(payments.listPayments, [ID, { reference: 'order-1042' }, PAGE]),
   example(payments.findUserOfReference, [
     { tenantId: ID, kind: 'payment', reference: 'order-1042' },

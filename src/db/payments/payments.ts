@@ -10,6 +10,7 @@ import {
   type PaymentRequest,
 } from '../../domain/payments/payment.ts'
 import { waitingStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
+import { createBatches } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'
 import { objectOf, rowsOf, valuesOf, type RowOf } from '../connection/rows.ts'
@@ -152,6 +153,28 @@ const PAYMENTS = { table: 'payments', fromRow: paymentFromRow }
 
 export const findPayment = (sql: Sql | Transaction, tenantId: string, id: string) =>
   findIn(sql, tenantId, PAYMENTS, { id })
+
+type PaymentRef = Pick<Payment, 'tenantId' | 'id'>
+
+/** Finds payments of one tenant; undefined for one that does not exist. */
+export async function findEachPayment(
+  sql: Sql,
+  refs: readonly PaymentRef[],
+): Promise<(Payment | undefined)[]> {
+  const [{ tenantId } = { tenantId: '' }] = refs
+  const rows = await asTenant(sql, tenantId)<PaymentRow[]>`
+    select * from payments
+    where tenant_id = ${tenantId} and id = any(${refs.map(({ id }) => id)}::uuid[])
+  `
+  const found = new Map(rows.map((row) => [row.id, paymentFromRow(row)]))
+  return refs.map(({ id }) => found.get(id))
+}
+
+/** Finds a payment. Those of a tenant that are asked for together share a statement. */
+export const readPayment = createBatches(
+  (refs: readonly PaymentRef[], sql: Sql) => findEachPayment(sql, refs),
+  { groupOf: ({ tenantId }) => tenantId },
+)
 
 export const listPayments = (
   sql: Sql,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { requestCheckOfPayment } from '../../db/operations/requested-checks.ts'
-import { findPayment, listPayments } from '../../db/payments/payments.ts'
+import { listPayments, readPayment } from '../../db/payments/payments.ts'
 import { presentPayment, type Payment } from '../../domain/payments/payment.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { render } from '../contracts/render.ts'
@@ -96,7 +96,7 @@ export const payment = {
   prefix: 'pay',
   schema: paymentSchema,
   idInPath: 'The id of the payment.',
-  find: (sql, id, tenantId) => findPayment(sql, tenantId, id),
+  find: (sql, id, tenantId) => readPayment({ tenantId, id }, sql),
   present: presentPayment,
 } satisfies Resource<Payment>
 
