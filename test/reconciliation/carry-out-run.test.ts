@@ -545,6 +545,22 @@ describe('a run', () => {
     })
   })
 
+  test('stays completed when a try that another one has overtaken fails', async () => {
+    const run = await books.newRun()
+    async function* broken() {
+      yield* []
+      await carryOutRun(books.parts, run.id)
+      throw new Error('the line is dead')
+    }
+
+    await expect(carryOutRun(withPages(broken), run.id)).rejects.toThrow('the line is dead')
+
+    expect(await findRun(books.store.sql, run.id)).toMatchObject({
+      status: 'completed',
+      lastError: null,
+    })
+  })
+
   test('stops between two pages', async () => {
     const ending = new AbortController()
     async function* pages() {

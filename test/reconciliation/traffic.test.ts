@@ -2,6 +2,7 @@
 // outdated, which must not count as a difference.
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { insertRun } from '../../src/reconciliation/runs.ts'
+import { setTenantFees } from '../../src/db/tenants/tenants.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
@@ -299,6 +300,39 @@ describe('fees of the provider', () => {
 
     expect(await compareNow()).toMatchObject({ fees: 0, found: 1 })
     expect(await feesPosted()).toEqual([])
+  })
+})
+
+describe('fees of the tenant', () => {
+  const setFees = (tenantId: string, basisPoints: number) =>
+    setTenantFees(t.engine.store.sql, tenantId, { basisPoints, fixedMinor: 0 })
+
+  async function capturedWithFee() {
+    const ref = await t.accept()
+    await setFees(ref.tenantId, 290)
+    await runOperation(t.engine, ref)
+    await setFees(ref.tenantId, 0)
+    return ref
+  }
+
+  test('move nothing at the provider, nor does one refund of a payment count for another', async () => {
+    const payment = await capturedWithFee()
+    await runOperation(t.engine, await t.acceptRefund(payment, 300))
+    await runOperation(t.engine, await t.acceptRefund(payment, 200))
+
+    expect(await compareNow()).toMatchObject({ refunds: 2, movements: 3, found: 0, in_motion: 0 })
+  })
+
+  test('are not reported with the capture that never moved', async () => {
+    const { paymentId } = await capturedWithFee()
+    const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'charge' })
+    await t.provider.control('DELETE', `/objects/${data[0]?.id}`)
+
+    expect(await compareNow()).toMatchObject({ movements: 0, found: 1 })
+    const findings = await t.engine.store.sql`
+      select kind, payment_id from reconciliation_findings
+    `
+    expect([...findings]).toEqual([{ kind: 'missing_there', payment_id: paymentId }])
   })
 })
 
