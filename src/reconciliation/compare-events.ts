@@ -14,6 +14,7 @@ import { paymentRecords } from './compare-payments.ts'
 import { compareObject } from './compare-records.ts'
 import { notComparedAmong, recordCompared } from './compared-objects.ts'
 import { throwIfEnded, type Comparison } from './comparison.ts'
+import type { RunRequest } from './runs.ts'
 
 const STALE_AFTER = '1 hour'
 
@@ -48,43 +49,39 @@ export async function requeueStaleEvents(sql: Sql, provider: string): Promise<nu
 /** Judges the payments of the window's unmatched events, unless a page contained them. */
 export async function compareUnmatchedEvents(comparison: Comparison): Promise<void> {
   const { sql, run, signal } = comparison
-  let last: UnmatchedEvent | undefined
-  for (;;) {
-    const page = await listUnmatchedEvents(sql, run, last)
-    const ids = page.map(({ providerPaymentId }) => providerPaymentId)
-    const missed = await notComparedAmong(sql, run.id, ids)
+  for await (const page of walkUnmatchedPayments(sql, run)) {
+    const missed = await notComparedAmong(sql, run.id, page)
     await throwIfEnded(comparison)
     for (const id of missed) {
       signal.throwIfAborted()
       await compareObject(comparison, paymentRecords, id)
       await recordCompared(sql, run.id, [id])
     }
-    last = page.at(-1)
-    if (last === undefined) return
   }
 }
 
-/** An object that an event named, and the position of the event in the inbox. */
-interface UnmatchedEvent {
-  readonly providerPaymentId: string
-  readonly receivedAt: string
-  readonly id: string
+/** The provider's ids of the payments, page by page, that events of a window name and that are not ours. */
+export async function* walkUnmatchedPayments(
+  sql: Sql,
+  { provider, from, to }: Omit<RunRequest, 'requestedBy'>,
+): AsyncGenerator<string[]> {
+  let last: Unmatched | undefined = { id: '', received_at: from.toISOString(), payment_id: '' }
+  while (last !== undefined) {
+    const rows: Unmatched[] = await asService(sql)`
+      select id, received_at, provider_payment_id as payment_id from provider_events
+      where status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
+        and (received_at, id) > (${last.received_at}, ${last.id})
+        and received_at < ${to.toISOString()}
+      order by received_at, id
+      limit ${BATCH}
+    `
+    if (rows.length > 0) yield rows.map((row) => row.payment_id)
+    last = rows.at(-1)
+  }
 }
 
-/** A page of the events of a window that name a payment which is not ours, oldest first. */
-export async function listUnmatchedEvents(
-  sql: Sql,
-  { provider, from, to }: { provider: string; from: Date; to: Date },
-  after: UnmatchedEvent | undefined,
-): Promise<UnmatchedEvent[]> {
-  const later =
-    after === undefined ? sql`` : sql`and (received_at, id) > (${after.receivedAt}, ${after.id})`
-  return await asService(sql)<UnmatchedEvent[]>`
-    select provider_payment_id as "providerPaymentId", received_at as "receivedAt", id
-    from provider_events
-    where status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
-      and received_at >= ${from.toISOString()} and received_at < ${to.toISOString()} ${later}
-    order by received_at, id
-    limit ${BATCH}
-  `
+interface Unmatched {
+  readonly id: string
+  readonly received_at: string
+  readonly payment_id: string
 }

@@ -16,7 +16,7 @@ import type { Answer, RecordingSql, Send } from './record-statements.ts'
 export const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
 export const REF = { tenantId: ID, id: ID }
 export const PROVIDER_FEE = {
-  of: 'capture',
+  kind: 'capture',
   tenantId: ID,
   paymentId: ID,
   refundId: null,

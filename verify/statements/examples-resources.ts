@@ -8,7 +8,7 @@ import * as providerEvents from '../../src/db/events/provider-events.ts'
 import * as ledger from '../../src/db/ledger/ledger.ts'
 import * as ledgerReads from '../../src/http/resources/ledger.ts'
 import * as compareEvents from '../../src/reconciliation/compare-events.ts'
-import { insertProviderFeesIfNew } from '../../src/reconciliation/compare-movements.ts'
+import { insertProviderFeesIfNew } from '../../src/reconciliation/provider-fees.ts'
 import { findProviderPaymentIds } from '../../src/recovery/outcome-resolver.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/recovery/expiring-holds.ts'
 import * as disputes from '../../src/db/payments/disputes.ts'
@@ -90,10 +90,7 @@ const eventExamples: readonly Example[] = [
   ),
   example(findProviderPaymentIds, [payment]),
   example(compareEvents.requeueStaleEvents, [PROVIDER], [[queuedEvent]]),
-  example(compareEvents.listUnmatchedEvents, [
-    { provider: PROVIDER, ...WINDOW },
-    { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
-  ]),
+  example(compareEvents.walkUnmatchedPayments, [{ provider: PROVIDER, ...WINDOW }]),
 ]
 
 const ledgerExamples: readonly Example[] = [

@@ -1,6 +1,6 @@
 // The ledger endpoints: transactions, balances and fees.
 import { describe, expect, test } from '@jest/globals'
-import { insertProviderFeesIfNew } from '../../../src/reconciliation/compare-movements.ts'
+import { insertProviderFeesIfNew } from '../../../src/reconciliation/provider-fees.ts'
 import { setTenantFees } from '../../../src/db/tenants/tenants.ts'
 import { postingOfProviderFee } from '../../../src/domain/ledger/ledger.ts'
 import { parsePaymentId } from '../../../src/domain/payments/payment.ts'
@@ -82,7 +82,7 @@ describe('a ledger transaction', () => {
     if (posting === undefined) throw new Error('88 is no fee')
 
     await insertProviderFeesIfNew(service.store.sql, [
-      { of: 'capture', ...ref, currency: 'usd', posting },
+      { kind: 'capture', ...ref, currency: 'usd', posting },
     ])
 
     expect(await listTransactions(`payment=${payment.id}&kind=provider_fee`, owner)).toMatchObject([
@@ -113,7 +113,7 @@ describe('a ledger transaction', () => {
     } as const
 
     const posted = await insertProviderFeesIfNew(service.store.sql, [
-      { of: 'capture', ...ref, currency: 'usd', posting },
+      { kind: 'capture', ...ref, currency: 'usd', posting },
     ])
 
     expect(posted).toBe(0)
