@@ -74,7 +74,7 @@ const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
 const WAITING = { id: ID, job_id: ID }
 const CANDIDATE = { tenantId: ID, id: ID }
 const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
-const NAMES = { key: KEY, providerObject: { providers: [PROVIDER], id: 'pi_1' } }
+const NAMES = { key: KEY, providerId: 'pi_1' }
 
 const consoleExamples: readonly Example[] = [
   example(
@@ -151,15 +151,10 @@ const operatorExamples: readonly Example[] = [
   example(tryWriting, []),
   example(processReporter.deleteProcess, [ID]),
   example(overviewFigures.listProcesses, []),
-  example(operationsSearch.listOperationOverviews, (sql) => {
-    const providerObject = { providers: [PROVIDER], id: 'pi_1' }
-    const names = { payment: ID, key: KEY, providerObject }
-    return operationsSearch.listOperationOverviews(
-      sql,
-      { view: 'stuck', tenant: ID, ...names },
-      PAGE,
-    )
-  }),
+  example(operationsSearch.listOperationOverviews, [
+    { view: 'stuck', tenant: ID, payment: ID, ...NAMES },
+    PAGE,
+  ]),
   example(operationsSearch.listOperationOverviews, [{ view: 'resolved' }, PAGE]),
   example(operationsSearch.findJobless, [], [[PENDING]]),
   example(operationsSearch.countProposedOperations, [[PROPOSAL]]),

@@ -9,6 +9,7 @@ import { findQueued } from '../../db/queue/jobs.ts'
 import type { idempotencyKeys } from '../../db/schema/idempotency-keys.ts'
 import type { FindingKind } from '../../domain/operations/finding.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
+import { providerNames } from '../../provider/adapters.ts'
 import type { OpenProposal } from './claims.ts'
 
 type Columns =
@@ -47,17 +48,12 @@ export const operationViews = [
 ] as const
 type OperationView = (typeof operationViews)[number]
 
-interface ProviderObject {
-  readonly providers: readonly string[]
-  readonly id: string
-}
-
 export interface OperationNames {
   readonly payment?: string | undefined
   /** The client's idempotency key. */
   readonly key?: string | undefined
   /** The id of a payment, a refund or a dispute at one of the providers. */
-  readonly providerObject?: ProviderObject | undefined
+  readonly providerId?: string | undefined
 }
 
 /** What the listed operations have in common. */
@@ -269,7 +265,7 @@ function isAmong(sql: Sql | Transaction, operations: readonly OperationRef[]): F
 
 async function findNamed(
   tx: Transaction,
-  { payment, key, providerObject }: OperationNames,
+  { payment, key, providerId }: OperationNames,
 ): Promise<OperationRef[] | undefined> {
   const find = async (operations: Fragment) =>
     await tx<OperationRef[]>`
@@ -278,7 +274,7 @@ async function findNamed(
   const found = await together([
     ...(payment === undefined ? [] : [find(ofPayment(tx, payment))]),
     ...(key === undefined ? [] : [find(ofKey(tx, key))]),
-    ...(providerObject === undefined ? [] : [find(onProviderObject(tx, providerObject))]),
+    ...(providerId === undefined ? [] : [find(onProviderObject(tx, providerId))]),
   ])
   return inEach(found)
 }
@@ -306,9 +302,9 @@ export const ofKey = (sql: Sql | Transaction, key: string): Fragment => sql`
   join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
 `
 
-const onProviderObject = (sql: Sql | Transaction, object: ProviderObject): Fragment => sql`
+const onProviderObject = (sql: Sql | Transaction, id: string): Fragment => sql`
   select begun.tenant_id, begun.id
-  from (${ofProviderObject(sql, object)}) as resource
+  from (${ofProviderObject(sql, id)}) as resource
   join phase_runs as run
     on run.tenant_id = resource.tenant_id and run.payment_id = resource.payment_id
   join idempotency_keys as begun
@@ -318,15 +314,12 @@ const onProviderObject = (sql: Sql | Transaction, object: ProviderObject): Fragm
 `
 
 /** The payment, the refund or the dispute that is an object of the provider. Unlike operations, it is kept. */
-export const ofProviderObject = (
-  sql: Sql | Transaction,
-  { providers, id }: ProviderObject,
-): Fragment => sql`
+export const ofProviderObject = (sql: Sql | Transaction, id: string): Fragment => sql`
   select payments.tenant_id, payments.id as payment_id, null::uuid as refund_id,
     null::uuid as dispute_id
   from tenants
   join payments
-    on payments.tenant_id = tenants.id and payments.provider = any(${[...providers]}::text[])
+    on payments.tenant_id = tenants.id and payments.provider = any(${[...providerNames]}::text[])
     and payments.provider_payment_id = ${id}
   union all
   select refunds.tenant_id, refunds.payment_id, refunds.id, null

@@ -5,7 +5,6 @@ import { RESOLUTION } from '../../db/operators/admin-actions.ts'
 import { StaleResourceError } from '../../db/payments/payments.ts'
 import type { Transaction } from '../../db/connection/client.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { providerNames } from '../../provider/adapters.ts'
 import { resumeOperation, type ResumeResult } from '../../recovery/resume-operation.ts'
 import { z } from 'zod'
 import type { Endpoints } from '../contracts/contract.ts'
@@ -149,11 +148,10 @@ export const operatedEndpoints: Endpoints = {
     async read(
       { store },
       page,
-      { status: view, idempotency_key: key, provider_id: id, ...others },
+      { status: view, idempotency_key: key, provider_id: providerId, ...others },
     ) {
-      const providerObject = id === undefined ? undefined : { providers: providerNames, id }
       const proposals = await listOpenProposals(store.sql, new Date())
-      const filter = { view, key, providerObject, proposals, ...others }
+      const filter = { view, key, providerId, proposals, ...others }
       const found = await listOperationOverviews(store.sql, filter, page)
       return found && { ...found, items: found.items.map((one) => ({ ...one, proposals })) }
     },

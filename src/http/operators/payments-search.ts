@@ -166,7 +166,7 @@ export const CANDIDATES_MAX = 1_000
  */
 async function findCandidates(
   tx: Transaction,
-  { tenant, stuck, key, providerObject }: PaymentFilters,
+  { tenant, stuck, key, providerId }: PaymentFilters,
   request: PageRequest,
 ): Promise<Candidates | undefined> {
   const search = { ...request, limit: CANDIDATES_MAX - 1 }
@@ -180,7 +180,7 @@ async function findCandidates(
   const found = await together([
     ...(stuck === true ? [findJobless(tx).then((jobless) => find(areStuck(tx, jobless)))] : []),
     ...(key === undefined ? [] : [find(ofKey(tx, key))]),
-    ...(providerObject === undefined ? [] : [find(ofProviderObject(tx, providerObject))]),
+    ...(providerId === undefined ? [] : [find(ofProviderObject(tx, providerId))]),
   ])
   const candidates = inEach(found)
   if (candidates === undefined) return undefined

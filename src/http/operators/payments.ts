@@ -28,7 +28,6 @@ import { presentRefund } from '../../domain/payments/refund.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import type { WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
-import { providerNames } from '../../provider/adapters.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import {
   EXAMPLE_KEY,
@@ -285,9 +284,8 @@ export const operatorPaymentEndpoints: Endpoints = {
         'pi_3SZ0001',
       ),
     },
-    read({ store }, page, { stuck, amount: amountMinor, provider_id: id, ...others }) {
-      const providerObject = id === undefined ? undefined : { providers: providerNames, id }
-      const filter = { ...others, stuck: stuck === 'true', amountMinor, providerObject }
+    read({ store }, page, { stuck, amount: amountMinor, provider_id: providerId, ...others }) {
+      const filter = { ...others, stuck: stuck === 'true', amountMinor, providerId }
       return listPaymentsOfTenants(store.sql, filter, page)
     },
     show: (page, { searchedTo }) => ({
