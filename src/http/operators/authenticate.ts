@@ -21,16 +21,11 @@ import { CHALLENGE, insufficientScope } from '../server/authenticate.ts'
  */
 function findOperatorKey({ settings }: ServiceParts, text: string): OperatorKey | undefined {
   const textHash = hashKey(text)
-  let found: OperatorKey | undefined
-  for (const operatorKey of settings.ADMIN_API_KEY ?? []) {
-    if (timingSafeEqual(hashKey(operatorKey.key), textHash)) found = operatorKey
-  }
-  return found
+  const equal = settings.ADMIN_API_KEY?.filter(({ key }) => timingSafeEqual(hashKey(key), textHash))
+  return equal?.at(-1)
 }
 
-function hashKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer')
-}
+const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer')
 
 /**
  * Returns the operator who sends the request. A key takes precedence over a session.
