@@ -114,7 +114,7 @@ test.each([...ofProviders, ['/console/session', 'application/json']])(
   async (path, type) => {
     await serve({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
     const never = () => Promise.reject(new Error('no event arrives'))
-    Object.assign(api.parts, {
+    Object.assign(api.parts.providers, {
       eventReaders: new Map(eventSources.map(({ name }) => [name, never])),
     })
     const { hostname, port } = new URL(api.url)
