@@ -63,3 +63,24 @@ export const needsCover = {
   path: ['PAYMENT_RETENTION_DAYS'],
   error: 'must be 0, or cover KEY_RETENTION_SECONDS: a stored answer shows its payment',
 }
+
+/**
+ * The settings of history, by the records that they are about: deliveries that ended, with their
+ * attempts; entries of timelines whose operation has its final answer; events that have no delivery any
+ * more; what operators did; and of final payments, who paid, what the client wrote about it, the
+ * timeline, the events and their deliveries, which are never deleted before 400 days.
+ */
+export const historySettings = {
+  deliveries: 'DELIVERY_RETENTION_DAYS',
+  phase_runs: 'TIMELINE_RETENTION_DAYS',
+  events: 'EVENT_RETENTION_DAYS',
+  admin_actions: 'AUDIT_RETENTION_DAYS',
+  payment_details: 'PAYMENT_RETENTION_DAYS',
+} as const
+
+export type History = keyof typeof historySettings
+
+/** Those settings, in days; 0 means for ever. */
+export type RetentionDays = Readonly<
+  Record<(typeof historySettings)[keyof typeof historySettings], number>
+>

@@ -12,7 +12,7 @@ import { openJobStore } from '../db/queue/job-store.ts'
 import { ensureQueues, jobBackend } from './queues.ts'
 import { JOB_SCHEMA } from '../db/queue/jobs.ts'
 import { createTurnsIndex } from '../db/queue/turns.ts'
-import { storeRetention } from '../db/retention/stored-retention.ts'
+import { historySettings, type RetentionDays } from '../retention-settings.ts'
 import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
@@ -146,4 +146,22 @@ async function migrateJobs(url: string, backend: BackendProfile): Promise<void> 
     await boss.stop({ graceful: false })
     await jobs.close()
   }
+}
+
+/**
+ * Stores how long the owner of the database wants history to be kept: the service may not, and deletes
+ * nothing that is younger.
+ */
+export async function storeRetention(sql: Sql, days: RetentionDays): Promise<void> {
+  const rows = Object.entries(historySettings).map(([records, setting]) => ({
+    records,
+    days: days[setting],
+  }))
+  await sql`
+    insert into retention_periods (records, days)
+    select records, days from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as asked (
+      records text, days integer
+    )
+    on conflict (records) do update set days = excluded.days
+  `
 }

@@ -3,11 +3,7 @@
 import type { Config } from '../config.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { asService, inService } from '../db/connection/transaction.ts'
-import {
-  retentionSettings,
-  type History,
-  type RetentionDays,
-} from '../db/retention/stored-retention.ts'
+import { historySettings, type History, type RetentionDays } from '../retention-settings.ts'
 import { finalStatuses } from '../domain/payments/payment-status.ts'
 import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
@@ -31,7 +27,7 @@ export async function prune(
     return await inFullBatches(limit, () => deleteBatch({ before, limit }))
   }
   const prunesHistory = (records: History) =>
-    prunes(settings[retentionSettings[records]], (old) => deleteOld(sql, records, old))
+    prunes(settings[historySettings[records]], (old) => deleteOld(sql, records, old))
   return {
     deliveries: await prunesHistory('deliveries'),
     timeline_entries: await prunesHistory('phase_runs'),

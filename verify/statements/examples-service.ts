@@ -30,8 +30,8 @@ import * as jobs from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
 import * as findings from '../../src/db/operations/findings.ts'
 import * as erased from '../../src/start/tenants/erase-customer.ts'
-import type { History } from '../../src/db/retention/stored-retention.ts'
-import * as storedRetention from '../../src/db/retention/stored-retention.ts'
+import { storeRetention } from '../../src/migrations/migrate.ts'
+import { historySettings, type History } from '../../src/retention-settings.ts'
 import { deleteOld, deleteOldProviderEvents } from '../../src/recovery/prune.ts'
 import { checkRetention } from '../../src/start/doctor/database.ts'
 import { resolveFindingIfOpen } from '../../src/http/operators/reconciliations.ts'
@@ -209,7 +209,7 @@ const RETENTION = {
 }
 
 const retentionExamples: readonly Example[] = [
-  ...(Object.keys(storedRetention.retentionSettings) as History[]).map((records) =>
+  ...(Object.keys(historySettings) as History[]).map((records) =>
     example(deleteOld, [records, OLD]),
   ),
   example(
@@ -217,7 +217,7 @@ const retentionExamples: readonly Example[] = [
     [OLD],
     [[{ provider: PROVIDER, id: ID, settledAt: NOW.toISOString() }]],
   ),
-  example(storedRetention.storeRetention, [RETENTION]),
+  example(storeRetention, [RETENTION]),
   example(checkRetention, [RETENTION]),
   example(erased.releaseCustomer, [TENANT_CUSTOMER]),
   example(erased.countOpenPayments, [TENANT_CUSTOMER]),

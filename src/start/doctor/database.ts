@@ -6,7 +6,7 @@ import { parseDatabaseUrl, type DatabaseUrl } from '../../database-url.ts'
 import { describeUnopened, readNeededKeys, type NeededKey } from '../../encryption/seals.ts'
 import { DEVELOPMENT_ADVICE, readMigrationState } from '../../migrations/applied-migrations.ts'
 import { readDatabaseFacts, databaseNeeds } from '../../migrations/database-facts.ts'
-import { retentionSettings, type RetentionDays } from '../../db/retention/stored-retention.ts'
+import { historySettings, type RetentionDays } from '../../retention-settings.ts'
 import {
   judgeDatabase,
   failure,
@@ -74,7 +74,7 @@ export async function checkRetention(sql: Sql, days: RetentionDays): Promise<Che
     select records, days from retention_periods
   `
   const stored = new Map(rows.map((row) => [row.records, row.days]))
-  const longer = Object.entries(retentionSettings).flatMap(([records, setting]) => {
+  const longer = Object.entries(historySettings).flatMap(([records, setting]) => {
     const [asked, kept] = [days[setting], stored.get(records) ?? 0]
     if (asked === 0 || (kept !== 0 && kept <= asked)) return []
     return kept === 0 ? `${setting}: for ever` : `${setting}: ${kept} days`
