@@ -5,14 +5,11 @@ import { makeDocuments } from './document.ts'
 const HEAD =
   '# Generated from the code by `npm run openapi`. Do not edit: CI refuses manual changes.\n'
 
-/** An object or a list that is no longer than this is on one line. */
-const SHORT_MAX = 150
+/** An object or a list that is no longer than this is on one line. So are references, however many. */
+const SHORT_MAX = 250
 
-/** So is a field, whose description may be long, when what else it has is no longer than this. */
+/** So is a field, whose description may be long, when each other part of it is no longer than this. */
 const PART_MAX = 60
-
-/** Of these parts a field has few. */
-const PARTS_MAX = 3
 
 /** The texts of the documents by the names of their files. */
 export function renderDocuments(): [file: string, text: string][] {
@@ -24,18 +21,19 @@ function render(value: object): string {
   visit(document, {
     Collection(_, node) {
       const plain = node.toJSON() as object
-      node.flow = lengthOf(plain) <= SHORT_MAX || isField(Object.values(plain))
+      const parts = Object.values(plain)
+      node.flow = lengthOf(plain) <= SHORT_MAX || parts.every(isReference) || parts.every(isShort)
     },
   })
-  return document.toString({ lineWidth: 0, indentSeq: false })
+  return document.toString({ lineWidth: 0, indentSeq: false, flowCollectionPadding: false })
 }
-
-const isField = (parts: readonly unknown[]): boolean =>
-  parts.every(isShort) && parts.filter((part) => typeof part === 'object').length <= PARTS_MAX
 
 const isShort = (part: unknown): boolean =>
   typeof part !== 'object' ||
   lengthOf(part) <= PART_MAX ||
   (Array.isArray(part) && part.every((item) => typeof item !== 'object'))
+
+const isReference = (part: unknown): boolean =>
+  typeof part === 'object' && part !== null && Object.keys(part).join() === '$ref'
 
 const lengthOf = (part: unknown): number => JSON.stringify(part).length
