@@ -14,7 +14,7 @@ import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.
 import { isRead } from '../../src/engine/phase-call.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
-import { post } from '../support/client.ts'
+import { get, post } from '../support/client.ts'
 import {
   aroundCall,
   dieAt,
@@ -54,6 +54,8 @@ const run = (ref: OperationRef, engine = t.engine) => runOperation(engine, ref)
 const executedOf = async (kind: string) =>
   (await t.provider.executed()).filter((entry) => entry.kind === kind)
 
+const tenant = () => ({ id: t.tenantId, apiKey: t.apiKey })
+
 const startOf = ({ startsWith }: FixtureOfOperation) =>
   startsWith === 'held' ? held(t) : captured(t)
 
@@ -62,18 +64,23 @@ const accepted = async (row: FixtureOfOperation) =>
 
 /** Expects that the operation is completed: answered, recorded, announced, posted, and executed once. */
 async function expectDone(row: FixtureOfOperation, ref: Accepted): Promise<void> {
-  expect(await t.readKey(ref)).toMatchObject({
+  const key = await t.readKey(ref)
+  expect(key).toMatchObject({
     status: 'completed',
     recovery_point: 'finished',
     response_status: row.status,
     lease_expires_at: null,
   })
   expect(await t.readPayment(ref)).toMatchObject(row.payment)
+  // What it answers is what it has stored.
+  const { location = '' } = key['response_headers'] as { location?: string }
+  expect(JSON.parse(String(key['response_body']))).toEqual(
+    (await get(api.url, tenant(), location)).json,
+  )
   if (row.executed !== undefined) expect(await executedOf(row.executed)).toHaveLength(1)
-  const { key } = await t.readKey(ref)
   const announced = await t.engine.store.sql<{ type: string }[]>`
     select type from events
-    where idempotency_key = ${String(key)} and type = any(${[...announcedEvents]})
+    where idempotency_key = ${String(key['key'])} and type = any(${[...announcedEvents]})
   `
   expect(announced.map(({ type }) => type)).toEqual(row.announces ?? [])
   const postings = await postingsOf(t.engine.store, showPaymentId(ref.paymentId))
@@ -113,8 +120,6 @@ describe.each(fixtures)('$operation', (row) => {
 
   describe('through the API', () => {
     const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
-    const tenant = () => ({ id: t.tenantId, apiKey: t.apiKey })
-
     async function send(paymentId: string, body: unknown, key: string) {
       const target = (route?.path ?? '').replace(':id', showPaymentId(paymentId))
       return await post(api.url, tenant(), target, body, { key })
@@ -143,17 +148,22 @@ describe.each(fixtures)('$operation', (row) => {
       await expectDone(row, ref)
     })
 
-    test('refuses the key with another body, even if the state would refuse that body', async () => {
+    test('refuses the key for another payment or body, even if the state would refuse that, too', async () => {
       const { paymentId } = await startOf(row)
+      const other = await startOf(row)
       const key = randomUUID()
       await send(paymentId, row.body, key)
       const ref = await t.findOperation({ key })
       await run(ref)
 
-      expect(await send(paymentId, row.otherBody, key)).toMatchObject({
-        status: 422,
-        json: { type: '/problems/idempotency-key-reused' },
-      })
+      const misuses = [await send(other.paymentId, row.body, key)]
+      if (row.otherBody !== undefined) misuses.push(await send(paymentId, row.otherBody, key))
+
+      for (const misuse of misuses)
+        expect(misuse).toMatchObject({
+          status: 422,
+          json: { type: '/problems/idempotency-key-reused' },
+        })
       await expectDone(row, ref)
     })
 

@@ -7,8 +7,8 @@ export interface OperationFixture {
   /** The payment that the operation works on. Its amount is `AMOUNT_MINOR` of amount.ts. */
   readonly startsWith: 'held' | 'captured'
   readonly body: Readonly<Record<string, unknown>>
-  /** Another valid body: sent with the same key, it is a misuse. */
-  readonly otherBody: Readonly<Record<string, unknown>>
+  /** Another valid body, if there is one: sent with the same key, it is a misuse. */
+  readonly otherBody?: Readonly<Record<string, unknown>>
   /**
    * The provider call: its name in the executed log of the stand-in, and its path; `*` is an id.
    * Absent: the operation makes none.

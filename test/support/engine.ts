@@ -7,7 +7,7 @@ import { batchRecords } from '../../src/db/operations/record-phases.ts'
 import { createCounts } from '../../src/domain/tenants/tenant-counts.ts'
 import { responseBody } from '../../src/encryption/encryption.ts'
 import type { Intent, WriteResources } from '../../src/db/idempotency/intent.ts'
-import { reserveIntent } from '../../src/db/idempotency/intents.ts'
+import { IntentRefusedError, reserveIntent } from '../../src/db/idempotency/intents.ts'
 import { detailsOfPayment, findPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { findRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
@@ -72,7 +72,7 @@ export interface TestEngine {
   ): Promise<Accepted>
   /**
    * Accepts an operation, by its name or its endpoint, on a payment as the endpoint does, with that
-   * body. Throws IntentRefusedError when the state of the payment refuses it.
+   * body. Throws IntentRefusedError, which names the problem, when it is refused.
    */
   begin(
     operation: string | OperationEndpoint,
@@ -146,7 +146,12 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     })
     const { paymentId, refundId = null, parameters = {}, details } = draft
     const about = { paymentId, refundId, parameters, details }
-    const ref = await reserve(route.operation.name, about, draft.resource)
+    const reserved = reserve(route.operation.name, about, draft.resource)
+    const ref = await reserved.catch(async (error: unknown) => {
+      if (!(error instanceof IntentRefusedError)) throw error
+      const problem = await draft.explainRefusal()
+      throw new IntentRefusedError(`${problem?.type}: ${problem?.message}`, { cause: error })
+    })
     return refundId === null ? ref : { ...ref, refundId }
   }
   const running = createCounts()

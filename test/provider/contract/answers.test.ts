@@ -15,6 +15,9 @@ const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
 )
 const testOnIpv6 = hasIpv6 ? test : test.skip
 
+/** A failure shows the whole outcome, with its reason. */
+const DONE: unknown = expect.objectContaining({ outcome: 'done' })
+
 describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
   const { adapterFor, calls, knownId, paymentOf, readBefore, refusals, secret } = fixture
   const names = callNamesOf(fixture)
@@ -45,7 +48,7 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
 
     const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
 
-    expect(outcome.outcome).toBe('done')
+    expect(outcome).toEqual(DONE)
     expect(requests()).toBe(1)
   })
 
@@ -99,6 +102,10 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
       expect(requests()).toBe(1)
     },
   )
+
+  test('its fixture has the calls that its adapter declares, and no other', () => {
+    expect(Object.keys(calls).toSorted()).toEqual(names.toSorted())
+  })
 
   test('a call that the provider cannot make is declined, and nothing is sent', async () => {
     server = await serve(() => {})

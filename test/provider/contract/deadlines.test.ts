@@ -1,5 +1,7 @@
 // Tests that no adapter sends anything after the lease of its caller: a worker that was frozen must not
 // charge once its successor looks up what it did.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { callNamesOf, callOf, portCalls } from './calls.ts'
@@ -7,6 +9,15 @@ import type { ContractStandIn } from './fixture.ts'
 import { fixtures } from './fixtures.ts'
 import { freeze } from './freeze.ts'
 import { identityOf } from './payments.ts'
+
+/** Every request that arrives in this process, reads too. */
+const arrived: string[] = []
+const note = (message: unknown): void => {
+  const { method = '', url = '' } = (message as { request: IncomingMessage }).request
+  if (!url.startsWith('/_control')) arrived.push(`${method} ${url}`)
+}
+beforeAll(() => subscribe('http.server.request.start', note))
+afterAll(() => void unsubscribe('http.server.request.start', note))
 
 const leaseOf = (ms: number) => ({
   ...identityOf('started'),
@@ -45,13 +56,16 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, startStandIn }) => {
     async (name) => {
       const payment = await callOf(calls, name).ready(adapter, standIn)
       await adapter.readAccount()
+      arrived.length = 0
 
       const late = await portCalls[name].make(adapter, payment, leaseOf(0))
 
       expect(late).toMatchObject({ outcome: 'not_executed', answered: { error: 'timeout' } })
       expect(await executed(callOf(calls, name).kind)).toEqual([])
+      expect(arrived).toEqual([])
       const inTime = await portCalls[name].make(adapter, payment, leaseOf(10_000))
-      expect(inTime.outcome).toBe('done')
+      expect(inTime).toEqual(expect.objectContaining({ outcome: 'done' }))
+      expect(arrived).not.toEqual([])
     },
   )
 })
