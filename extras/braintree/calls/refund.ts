@@ -34,9 +34,10 @@ export const refundPayment: BraintreeCall<'refund'> = {
     const amount = showAmount(amountMinor, currency)
     const asked = { call: 'transaction.refund', transaction_id: id, order_id: orderId, amount }
     if (amount === undefined) return refuseAmount(asked)
-    const waits = connection.sendsKeys ? await waitForSettlement(connection, id) : undefined
+    const inTime = { ...connection, sendBeforeMs }
+    const waits = connection.sendsKeys ? await waitForSettlement(inTime, id) : undefined
     if (waits !== undefined) return waits
-    return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
+    return await toOutcome(inTime, asked, async (exchange) => {
       const options = { amount, orderId, ...keyOf(connection, providerKey) }
       const answer = await connection.gateway.transaction.refund(id, options)
       return explainAnswer(answer, exchange, asked, confirm(payment, refund, orderId))

@@ -602,6 +602,18 @@ describe('an account with request keys', () => {
     expect((await execute()).outcome).toBe('done')
   })
 
+  test('does not read after the lease whether a refund has to wait', async () => {
+    const paid = await capture(withKeys(), await authorized(withKeys()))
+    const late = { ...identityOf('started'), sendBeforeMs: performance.now() }
+    const request = { payment: paid, refund: refundOf(paid) }
+
+    expect(await withKeys().calls.refund.execute(request, late)).toMatchObject({
+      outcome: 'not_executed',
+      asked: { call: 'transaction.find' },
+      answered: { error: 'timeout' },
+    })
+  })
+
   test('declines a repetition of what was declined', async () => {
     const payment = paymentOf({ paymentMethod: 'fake-processor-declined-visa-nonce' })
     const identity = identityOf('started')
