@@ -10,6 +10,14 @@ import { addToEvents, addToList, filesOf, nextSteps } from './templates.ts'
 const LIST = 'src/operations/index.ts'
 const EVENTS = 'src/domain/events/event-types.ts'
 
+/** What `npm run openapi` writes. */
+const GENERATED = [
+  'openapi.yaml',
+  'openapi-operators.yaml',
+  'client/schema.ts',
+  'client/operators-schema.ts',
+]
+
 const HELP = `Usage: npm run new-operation -- payment.<verb> [--keeps-status payment.<event>]
 
 Writes src/operations/<verb>-payment/ (phases and endpoint) and the fixture of its tests, and adds the
@@ -74,5 +82,6 @@ function write(operation: string, keepsStatus: string | undefined): void {
   execFileSync('npm', ['run', '--silent', 'format', '--', LIST, EVENTS, ...Object.keys(files)])
   // The tests hold every answer of the API to openapi.yaml.
   execFileSync('npm', ['run', '--silent', 'openapi'], { stdio: 'inherit' })
-  process.stdout.write(`changed openapi.yaml\n\n${nextSteps(names, event)}`)
+  for (const path of GENERATED) process.stdout.write(`changed ${path}\n`)
+  process.stdout.write(`\n${nextSteps(names, event)}`)
 }

@@ -46,11 +46,12 @@ const run = async (script: string, ...args: string[]) =>
 const generate = async (...args: string[]) =>
   await execute(process.execPath, ['dev/new-operation/main.ts', ...args], { cwd: folder })
 
-/** The files that the generator has written and changed, as it said. */
+/** The sources that the generator has written and changed, as it said. */
 const written = new Set<string>()
 
 function note(stdout: string): void {
-  for (const [, path = ''] of stdout.matchAll(/^(?:wrote|changed) +(\S+\.ts)$/gm)) written.add(path)
+  for (const [, path = ''] of stdout.matchAll(/^(?:wrote|changed) +((?:src|test)\/\S+)$/gm))
+    written.add(path)
 }
 
 /** The sources that import the lists to which the generator adds. */
@@ -112,6 +113,9 @@ describe('npm run new-operation', () => {
     expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
       '  { operation: sendReceiptPayment, endpoint: sendReceiptPaymentEndpoint },\n',
     )
+    for (const path of ['openapi.yaml', 'openapi-operators.yaml', 'client/schema.ts']) {
+      expect(stdout).toContain(`changed ${path}\n`)
+    }
     const document = await readFile(join(folder, 'openapi.yaml'), 'utf8')
     expect(document).toContain('/v1/payments/{id}/release:')
     expect(document).toContain('/v1/payments/{id}/send-receipt:')
