@@ -9,6 +9,7 @@ import { renderFunction } from './function-source.ts'
 import { renderLayers } from './layers-table.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
+import { renderStripeRights } from './stripe-rights.ts'
 import {
   renderStandInFaults,
   renderStandInMethods,
@@ -39,6 +40,7 @@ export const plainSections: Readonly<Record<string, () => string>> = {
   'stored-problems': renderStoredProblems,
   routes: renderRoutes,
   layers: renderLayers,
+  'stripe-rights': renderStripeRights,
   'stand-in-routes': renderStandInRoutes,
   'stand-in-payment-methods': renderStandInMethods,
   'stand-in-faults': renderStandInFaults,

@@ -7,10 +7,10 @@ import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import { connectCalls } from '../calls.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
-import { asRead, providerPaymentIdOf } from '../call-outcomes.ts'
-import { WITH_CHARGE } from './answers.ts'
+import { asRead } from '../call-outcomes.ts'
 import { stripeCapabilities } from './capabilities.ts'
 import { shareIntentLists } from './calls/authorize.ts'
+import { readIntent } from './calls/call.ts'
 import { stripeCalls } from './calls/index.ts'
 import { toOutcome, type Connection } from './connection.ts'
 import {
@@ -68,16 +68,9 @@ async function retrievePayment(
   connection: Connection,
   payment: Payment,
 ): Promise<Done<Standing> | NotExecuted> {
-  const id = providerPaymentIdOf(payment)
-  const asked = { call: 'payment_intents.retrieve', payment_id: id }
-  const looked = await toOutcome(connection, asked, async () =>
-    confirmStanding(
-      payment,
-      await connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE),
-      asked,
-    ),
+  return await readIntent(connection, payment, (intent, asked) =>
+    confirmStanding(payment, intent, asked),
   )
-  return asRead(looked)
 }
 
 async function retrieveRefund(

@@ -12,6 +12,15 @@ export const intent = (fields: Record<string, unknown> = {}) => ({
   client_secret: 'pi_1_secret_1',
   ...fields,
 })
+/** The charge of that intent, except for the given members. */
+export const charge = (fields: Record<string, unknown> = {}) => ({
+  id: 'ch_1',
+  object: 'charge',
+  amount: 1999,
+  currency: 'eur',
+  payment_intent: 'pi_1',
+  ...fields,
+})
 /** A refund that matches the request, except for the given members. */
 export const refund = (fields: Record<string, unknown> = {}) => ({
   id: 're_1',

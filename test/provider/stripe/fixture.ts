@@ -7,7 +7,7 @@ import { startProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import { answerJson } from '../contract/answering-server.ts'
 import type { ContractStandIn, ProviderFixture } from '../contract/fixture.ts'
 import { adapterFor, paymentOf, SECRET_KEY } from './adapter-calls.ts'
-import { intent } from './answered.ts'
+import { charge, intent } from './answered.ts'
 import { calls } from './calls.ts'
 
 async function startStandIn(systemNow: () => number): Promise<ContractStandIn> {
@@ -104,7 +104,7 @@ export const stripeFixture: ProviderFixture = {
   knownId: 'pi_1',
   secret: SECRET_KEY,
   calls,
-  readBefore: answerJson(200, intent({ latest_charge: 'ch_1' })),
+  readBefore: answerJson(200, intent({ latest_charge: charge() })),
   refusals,
   reads: { method: 'GET' },
   implausible,

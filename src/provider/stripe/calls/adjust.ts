@@ -23,6 +23,7 @@ import { declinedBy, FOUND_MISMATCH, retrieveIntent, send, type StripeCall } fro
 
 /** @see https://docs.stripe.com/api/payment_intents/increment_authorization */
 export const adjust: StripeCall<'adjust'> = {
+  writes: 'payment_intents',
   async execute(connection, { payment, amountMinor }, identity) {
     const id = providerPaymentIdOf(payment)
     const about = { payment_id: id, amount: amountMinor }

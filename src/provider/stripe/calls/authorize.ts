@@ -31,6 +31,7 @@ export function shareIntentLists(connection: Omit<Connection, 'readIntents'>): R
 }
 
 export const authorize: StripeCall<'authorize'> = {
+  writes: 'payment_intents',
   async execute(connection, { payment }, identity) {
     const parameters = parametersOf(payment, identity, connection.returnUrl)
     const about = {

@@ -1,8 +1,8 @@
 // What the calls share: how one is sent, and how a payment is looked at that a call has changed.
 import type Stripe from 'stripe'
-import type { Declined, Outcome } from '../../../domain/operations/outcome.ts'
+import type { Declined, Done, NotExecuted, Outcome } from '../../../domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../../domain/payments/payment.ts'
-import { type CallDescription, providerPaymentIdOf, unknown } from '../../call-outcomes.ts'
+import { asRead, type CallDescription, providerPaymentIdOf, unknown } from '../../call-outcomes.ts'
 import type { AdapterCall, CallIdentity, CallName } from '../../calls.ts'
 import { fitTextOrNothing } from '../../provider-text.ts'
 import { withinTimeLimit } from '../../deadline.ts'
@@ -10,7 +10,10 @@ import { describeIntent, type Intent, isAbout, WITH_CHARGE } from '../answers.ts
 import { toOutcome, type Connection } from '../connection.ts'
 import { unclear } from '../matches.ts'
 
-export type StripeCall<Name extends CallName> = AdapterCall<Connection, Name>
+export interface StripeCall<Name extends CallName> extends AdapterCall<Connection, Name> {
+  /** What a restricted key must be allowed to write, by its path: see rights.ts. */
+  readonly writes: string
+}
 
 /**
  * Makes a call under its provider key, and sends nothing after the lease of the caller.
@@ -28,6 +31,23 @@ export async function send<Value>(
   return await toOutcome({ ...connection, sendBeforeMs }, asked, () =>
     request(asked, { idempotencyKey: providerKey }),
   )
+}
+
+/**
+ * Reads the intent of a payment, with its charge. It executes nothing, so a read that fails is
+ * `not_executed`. One before the request of a call needs the `sendBeforeMs` of that call.
+ */
+export async function readIntent<Value>(
+  connection: Connection,
+  payment: Payment,
+  confirm: (intent: Intent, asked: CallDescription) => Outcome<Value>,
+): Promise<Done<Value> | NotExecuted> {
+  const id = providerPaymentIdOf(payment)
+  const asked = { call: 'payment_intents.retrieve', payment_id: id }
+  const looked = await toOutcome(connection, asked, async () =>
+    confirm(await connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE), asked),
+  )
+  return asRead(looked)
 }
 
 type Explain<Value> = (

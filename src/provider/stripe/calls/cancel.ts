@@ -13,6 +13,7 @@ import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } 
 import { declinedBy, lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
 
 export const cancel: StripeCall<'cancel'> = {
+  writes: 'payment_intents',
   async execute(connection, { payment, reason = null }, identity) {
     const id = providerPaymentIdOf(payment)
     const { paymentIntents } = connection.stripe

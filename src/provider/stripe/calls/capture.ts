@@ -15,6 +15,7 @@ import { standingOf } from '../standing.ts'
 import { declinedBy, lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
 
 export const capture: StripeCall<'capture'> = {
+  writes: 'payment_intents',
   async execute(connection, { payment, amountMinor = payment.amountMinor }, identity) {
     const id = providerPaymentIdOf(payment)
     const about = { payment_id: id, amount: amountMinor }

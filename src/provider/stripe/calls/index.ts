@@ -1,14 +1,14 @@
 // The calls that move money at Stripe, each in a file of its own: the request under the provider key of
 // its operation, what the answer proves, and the look-up when the answer was lost.
-import type { AdapterCalls } from '../../calls.ts'
-import type { Connection } from '../connection.ts'
+import type { CallName } from '../../calls.ts'
 import { adjust } from './adjust.ts'
 import { authorize } from './authorize.ts'
+import type { StripeCall } from './call.ts'
 import { cancel } from './cancel.ts'
 import { capture } from './capture.ts'
 import { refundPayment } from './refund.ts'
 
-export const stripeCalls: AdapterCalls<Connection> = {
+export const stripeCalls: { readonly [Name in CallName]?: StripeCall<Name> } = {
   authorize,
   capture,
   adjust,

@@ -10,6 +10,7 @@ import { confirmRefund } from '../refund-standing.ts'
 import { send, type StripeCall } from './call.ts'
 
 export const refundPayment: StripeCall<'refund'> = {
+  writes: 'refunds',
   async execute(connection, { payment, refund }, identity) {
     const parameters = refundParameters(payment, refund, identity)
     const about = { payment_id: providerPaymentIdOf(payment), amount: refund.amountMinor }
