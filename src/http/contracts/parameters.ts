@@ -1,24 +1,14 @@
 // Zod schemas of parameters that several endpoints accept; they describe requests in openapi.yaml.
 import { z } from 'zod'
 import { parseId, type IdPrefix } from '../../domain/resource-id.ts'
-import { oneOfFilter, type DocumentedFilter, type Filter } from '../requests/list-query.ts'
+import { REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
+import { referenceField } from '../requests/body-fields.ts'
+import { timeFilter, type DocumentedFilter, type Filter } from '../requests/list-query.ts'
 import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId } from './fields.ts'
 
 /** An id in a path. It has no pattern: a malformed id is answered like an unknown one, with 404. */
 export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {
   return z.object({ id: z.string().meta({ description, examples: [exampleId(prefix)] }) })
-}
-
-/** A filter of a list by an id. */
-function idFilter(prefix: IdPrefix, description: string): z.ZodOptional<z.ZodString> {
-  return z
-    .string()
-    .meta({ description, examples: [exampleId(prefix)] })
-    .optional()
-}
-
-function oneOf(names: readonly string[], description: string) {
-  return z.enum(names).meta({ description }).optional()
 }
 
 /** A filter by the id of one resource; `what` names it in the error. */
@@ -29,7 +19,10 @@ export const byId = (
 ): DocumentedFilter<string> => ({
   expected: `the id of one ${what}`,
   parse: (text) => parseId(prefix, text),
-  field: idFilter(prefix, description),
+  field: z
+    .string()
+    .meta({ description, examples: [exampleId(prefix)] })
+    .optional(),
 })
 
 /** A filter by one of the names; `expected` describes them in the error. */
@@ -38,8 +31,9 @@ export const byName = <Name extends string>(
   expected: string,
   description: string,
 ): DocumentedFilter<Name> => ({
-  ...oneOfFilter(expected, names),
-  field: oneOf(names, description),
+  expected,
+  parse: (text) => names.find((name) => name === text),
+  field: z.enum(names).describe(description).optional(),
 })
 
 /** The filter, with its description. */
@@ -55,12 +49,21 @@ export const byText = <Value>(
     .optional(),
 })
 
-export function timeFilterField(description: string) {
-  return z
+export const byTime = (description: string): DocumentedFilter<string> => ({
+  ...timeFilter,
+  field: z
     .string()
     .meta({ description, format: 'date-time', examples: [EXAMPLE_TIME] })
+    .optional(),
+})
+
+export const byReference = (resources: string): DocumentedFilter<string> => ({
+  expected: `one reference: 1 to ${REFERENCE_LENGTH_MAX} visible ASCII characters`,
+  parse: (text) => referenceField.safeParse(text).data,
+  field: referenceField
     .optional()
-}
+    .describe(`Only return ${resources} with this reference, also those that were declined.`),
+})
 
 export const pageParameters = z.object({
   limit: z.int().min(1).max(100).default(10).meta({

@@ -13,7 +13,7 @@ import {
   type FilterValues,
   type ListQuery,
 } from '../requests/list-query.ts'
-import { presentPage, showJson, type Answer } from '../responses/answer.ts'
+import { showJson, type Answer } from '../responses/answer.ts'
 import { admin, tenant, type Endpoint } from '../server/route.ts'
 import type { Contract, Endpoints } from './contract.ts'
 import { listOf } from './fields.ts'
@@ -76,49 +76,45 @@ export async function findRequested<Item, In>(
   return item
 }
 
-/** Who reads: a tenant, or an operator. */
-interface Readers {
-  readonly serve: (
-    endpoint: (parts: ServiceParts, request: Request, reader: string) => Promise<Answer>,
-  ) => Endpoint
-  readonly within: <Value>(parts: ServiceParts, statement: Promise<Value>) => Promise<Value>
+/** Who reads: the tenant of an API key with the scope, or an operator. */
+type ReadBy =
+  | (Pick<Contract, 'tag'> & { readonly scope: Scope })
+  | { readonly tag?: undefined; readonly scope?: undefined }
+
+function serveTo(
+  scope: Scope | undefined,
+  endpoint: (parts: ServiceParts, request: Request, reader: string) => Promise<Answer>,
+): Endpoint {
+  return scope === undefined ? admin(endpoint) : tenant(endpoint, scope)
 }
 
-const operators: Readers = { serve: admin, within: withinStoreTimeout }
+type Read<Item> = Contracted &
+  ReadBy & {
+    readonly of: Resource<Item>
+    /** The description of the answer, and its schema if that is not the resource's. */
+    readonly answer: string
+    readonly schema?: z.ZodType
+    /** Reads and renders more than the resource. */
+    readonly show?: (parts: ServiceParts, item: Item, reader: string) => Promise<Json>
+  }
 
-const tenants = (scope: Scope): Readers => ({
-  serve: (endpoint) => tenant(endpoint, scope),
-  within: (_parts, statement) => statement,
-})
-
-interface Read<Item> extends Contracted {
-  readonly of: Resource<Item>
-  /** The description of the answer, and its schema if that is not the resource's. */
-  readonly answer: string
-  readonly schema?: z.ZodType
-  /** Reads and renders more than the resource. */
-  readonly show?: (parts: ServiceParts, item: Item, reader: string) => Promise<Json>
-}
-
-type OfTenant = Pick<Contract, 'tag'> & { readonly scope: Scope }
-
-/** Returns the resource of the id in the path, of any tenant. */
-export const adminGet = <Item>(read: Read<Item>): Endpoints[string] =>
-  getEndpoint(operators, { tag: 'Operators', ...read })
-
-/** Returns the tenant's resource of the id in the path. */
-export const tenantGet = <Item>({ scope, ...read }: Read<Item> & OfTenant): Endpoints[string] =>
-  getEndpoint(tenants(scope), read)
-
-function getEndpoint<Item>(
-  { serve, within }: Readers,
-  { of, answer, schema = of.schema, show, ...contract }: Read<Item> & Pick<Contract, 'tag'>,
-): Endpoints[string] {
+/** Returns the resource of the id in the path. */
+export function readOne<Item>({
+  of,
+  answer,
+  schema = of.schema,
+  show,
+  tag = 'Operators',
+  scope,
+  ...contract
+}: Read<Item>): Endpoints[string] {
   return {
-    serve: serve(async (parts, request, reader) => {
-      const item = await within(parts, findRequested(of, parts.store.sql, request, reader))
+    serve: serveTo(scope, async (parts, request, reader) => {
+      const finding = findRequested(of, parts.store.sql, request, reader)
+      const item = await withinStoreTimeout(parts, finding)
       return showJson(show ? await show(parts, item, reader) : presentOne(of, item, parts))
     }),
+    tag,
     ...contract,
     ...pathOf(of),
     answers: { 200: { description: answer, schema } },
@@ -127,64 +123,55 @@ function getEndpoint<Item>(
 
 type Filters = Readonly<Record<string, DocumentedFilter<unknown>>>
 
-interface List<Item, Owner, Known extends Filters, Found extends Page<Item>> extends Contracted {
-  readonly of: Entries<Item>
-  /** The resource of the id in the path, to which the entries belong. */
-  readonly below?: Resource<Owner>
-  readonly filters?: Known
-  readonly read: (
-    parts: ServiceParts,
-    page: ListQuery,
-    filters: FilterValues<Known>,
-    /** The tenant that reads, and the resource to which the entries belong. */
-    by: { readonly reader: string; readonly owner: Owner },
-  ) => Promise<Found | undefined>
-  readonly answer: string
-  /** By default that of a page of the entries. */
-  readonly schema?: z.ZodType
-  /** Adds to the page, or shows it as a part of its owner. */
-  readonly show?: (page: Json, found: Found, owner: Owner) => Json
+type List<Item, Owner, Known extends Filters, Found extends Page<Item>> = Contracted &
+  ReadBy & {
+    readonly of: Entries<Item>
+    /** The resource of the id in the path, to which the entries belong. */
+    readonly below?: Resource<Owner>
+    readonly filters?: Known
+    readonly read: (
+      parts: ServiceParts,
+      page: ListQuery,
+      filters: FilterValues<Known>,
+      /** The tenant that reads, and the resource to which the entries belong. */
+      by: { readonly reader: string; readonly owner: Owner },
+    ) => Promise<Found | undefined>
+    readonly answer: string
+    /** By default that of a page of the entries. */
+    readonly schema?: z.ZodType
+    /** Adds to the page, or shows it as a part of its owner. */
+    readonly show?: (page: Json, found: Found, owner: Owner) => Json
+  }
+
+/** The same for an unknown id and for an id of another tenant or another list. */
+function cursorUnknown(): ProblemError {
+  const detail = 'starting_after or ending_before is not the id of an entry of this list.'
+  return new ProblemError('invalid-query', { detail })
 }
 
-/** Returns a page of a list of all tenants, newest first. */
-export const adminList = <
+/** Returns a page of a list, newest first. */
+export function readList<
   Item,
   Owner = undefined,
   Known extends Filters = Filters,
   Found extends Page<Item> = Page<Item>,
->(
-  list: List<Item, Owner, Known, Found>,
-): Endpoints[string] => listEndpoint(operators, { tag: 'Operators', ...list })
-
-/** Returns a page of a list of the tenant, newest first. */
-export const tenantList = <
-  Item,
-  Owner = undefined,
-  Known extends Filters = Filters,
-  Found extends Page<Item> = Page<Item>,
->({
-  scope,
-  ...list
-}: List<Item, Owner, Known, Found> & OfTenant): Endpoints[string] =>
-  listEndpoint(tenants(scope), list)
-
-function listEndpoint<Item, Owner, Known extends Filters, Found extends Page<Item>>(
-  { serve, within }: Readers,
-  list: List<Item, Owner, Known, Found> & Pick<Contract, 'tag'>,
-): Endpoints[string] {
-  const { of, below, filters: known = {} as Known, read, answer, schema, show, ...contract } = list
+>(list: List<Item, Owner, Known, Found>): Endpoints[string] {
+  const { of, below, filters: known = {} as Known, read, answer, show, ...others } = list
+  const { schema, tag = 'Operators', scope, ...contract } = others
   const listed = schema ?? listOf(`${of.schema.meta()?.id ?? ''}List`, of.schema)
   const fields = Object.entries(known).map(([name, { field }]) => [name, field] as const)
   return {
-    serve: serve(async (parts, request, reader) => {
-      const { page, filters } = parseFilteredQuery(request.query, parseOf(of), known)
-      const { sql } = parts.store
-      const finding = below && findRequested(below, sql, request, reader)
-      const owner = (finding && (await within(parts, finding))) as Owner
-      const found = await within(parts, read(parts, page, filters, { reader, owner }))
-      const shown = presentPage(found, (item) => presentOne(of, item, parts))
-      return showJson(show ? show(shown, found as Found, owner) : shown)
+    serve: serveTo(scope, async (parts, request, reader) => {
+      const { page: wanted, filters } = parseFilteredQuery(request.query, parseOf(of), known)
+      const finding = below && findRequested(below, parts.store.sql, request, reader)
+      const owner = (finding && (await withinStoreTimeout(parts, finding))) as Owner
+      const found = await withinStoreTimeout(parts, read(parts, wanted, filters, { reader, owner }))
+      if (found === undefined) throw cursorUnknown()
+      const data = found.items.map((item) => presentOne(of, item, parts))
+      const page = { object: 'list', data, has_more: found.hasMore }
+      return showJson(show ? show(page, found, owner) : page)
     }),
+    tag,
     ...contract,
     ...(below && pathOf(below)),
     isList: true,

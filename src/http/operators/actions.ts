@@ -5,7 +5,7 @@ import type { Endpoints } from '../contracts/contract.ts'
 import { anyMembers, idField, shownText, timeField } from '../contracts/fields.ts'
 import { byText } from '../contracts/parameters.ts'
 import { matchingFilter } from '../requests/list-query.ts'
-import { adminList } from '../contracts/reads.ts'
+import { readList } from '../contracts/reads.ts'
 
 const schema = z
   .object({
@@ -28,7 +28,7 @@ const schema = z
 const name = (expected: string) => matchingFilter(/^[A-Za-z0-9._-]{1,100}$/, expected)
 
 export const actionEndpoints: Endpoints = {
-  'GET /admin/actions': adminList({
+  'GET /admin/actions': readList({
     operationId: 'listActions',
     summary: 'List the audit trail',
     description:

@@ -11,7 +11,7 @@ import {
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, shownText, timeField } from '../contracts/fields.ts'
 import { providerIdField } from '../requests/body-fields.ts'
-import { adminList } from '../contracts/reads.ts'
+import { readList } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 import { tenant } from './tenants.ts'
 
@@ -82,7 +82,7 @@ export const customerEndpoints: Endpoints = {
     answers: { 200: { description: 'The customers of this request.', schema: assignmentSchema } },
     problems: ['customer-of-another-tenant'],
   }),
-  'GET /admin/tenants/:id/customers': adminList({
+  'GET /admin/tenants/:id/customers': readList({
     operationId: 'listCustomers',
     summary: 'List the customers of a tenant',
     description:

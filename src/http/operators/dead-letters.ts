@@ -20,7 +20,7 @@ import { render } from '../contracts/render.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ServiceParts } from '../endpoint.ts'
 import { showJson } from '../responses/answer.ts'
 import { admin } from '../server/route.ts'
-import { adminList } from '../contracts/reads.ts'
+import { readList } from '../contracts/reads.ts'
 import { auditRefusal, readCommandBody, type Attempt } from './commands.ts'
 
 const deadLetterSchema = z
@@ -163,7 +163,7 @@ async function append(
 }
 
 export const deadLetterEndpoints: Endpoints = {
-  'GET /admin/dead-letters': adminList({
+  'GET /admin/dead-letters': readList({
     operationId: 'listDeadLetters',
     summary: 'List dead letters',
     description: 'Returns the jobs that used up their retries, newest first.',

@@ -14,7 +14,7 @@ import type { Json } from '../contracts/render.ts'
 import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import { keyFilter, providerIdFilter } from '../requests/list-query.ts'
 import { presentPhaseRun } from '../resources/payments.ts'
-import { adminGet, adminList, findRequested } from '../contracts/reads.ts'
+import { readOne, readList, findRequested } from '../contracts/reads.ts'
 import {
   findLastResolution,
   listOpenProposals,
@@ -116,7 +116,7 @@ async function resume(
 }
 
 export const operatedEndpoints: Endpoints = {
-  'GET /admin/operations': adminList({
+  'GET /admin/operations': readList({
     operationId: 'listOperations',
     summary: 'List operations',
     description:
@@ -158,7 +158,7 @@ export const operatedEndpoints: Endpoints = {
     answer: 'A page of operations.',
     schema: listOf('OperationList', operationWithProposalSchema),
   }),
-  'GET /admin/operations/:id': adminGet({
+  'GET /admin/operations/:id': readOne({
     operationId: 'getOperation',
     summary: 'Retrieve an operation',
     description: 'Returns an operation together with its timeline: every attempt of every step.',

@@ -48,7 +48,7 @@ import { ledgerTransactionSchema, listLedgerTransactions } from '../resources/le
 import { paymentSchema, refundSchema } from '../resources/payment.ts'
 import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
 import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
-import { adminGet, adminList } from '../contracts/reads.ts'
+import { readOne, readList } from '../contracts/reads.ts'
 import { operationSchema, presentOperation } from './operation.ts'
 
 /** Each list has its oldest entries: few payments have as many, and nothing is unbounded. */
@@ -246,7 +246,7 @@ const payment = {
 } as const
 
 export const operatorPaymentEndpoints: Endpoints = {
-  'GET /admin/payments': adminList({
+  'GET /admin/payments': readList({
     operationId: 'listTenantPayments',
     summary: 'List payments of tenants',
     description: `Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at ${SEARCHED_MAX} payments at most to find those of a status, a currency or an amount, and at ${CANDIDATES_MAX} stuck ones; \`searched_to\` says when it ended there. No payment has its client secret.`,
@@ -295,7 +295,7 @@ export const operatorPaymentEndpoints: Endpoints = {
     answer: 'A page of payments.',
     schema: paymentOverviewListSchema,
   }),
-  'GET /admin/payments/:id': adminGet({
+  'GET /admin/payments/:id': readOne({
     operationId: 'getTenantPayment',
     summary: 'Retrieve a payment of a tenant',
     description:

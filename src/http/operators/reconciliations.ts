@@ -15,7 +15,7 @@ import { byId, byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import { optionalField, textField } from '../requests/body-fields.ts'
 import { timeFilter } from '../requests/list-query.ts'
-import { adminGet, adminList, presentOne } from '../contracts/reads.ts'
+import { readOne, readList, presentOne } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 
 const reconciliationShape = z.object({
@@ -164,7 +164,7 @@ export const reconciliationEndpoints: Endpoints = {
       },
     },
   }),
-  'GET /admin/reconciliations': adminList({
+  'GET /admin/reconciliations': readList({
     operationId: 'listReconciliations',
     summary: 'List reconciliations',
     description: 'Returns the reconciliations, newest first.',
@@ -172,7 +172,7 @@ export const reconciliationEndpoints: Endpoints = {
     read: ({ store }, page) => listRuns(store.sql, page),
     answer: 'A page of reconciliations.',
   }),
-  'GET /admin/reconciliations/:id': adminList({
+  'GET /admin/reconciliations/:id': readList({
     operationId: 'getReconciliation',
     summary: 'Retrieve a reconciliation',
     description:
@@ -185,7 +185,7 @@ export const reconciliationEndpoints: Endpoints = {
     answer: 'The reconciliation with a page of its findings.',
     schema: reconciliationWithFindingsSchema,
   }),
-  'GET /admin/findings': adminList({
+  'GET /admin/findings': readList({
     operationId: 'listFindings',
     summary: 'List findings',
     description:
@@ -204,7 +204,7 @@ export const reconciliationEndpoints: Endpoints = {
     answer: 'A page of findings.',
     schema: findingListSchema,
   }),
-  'GET /admin/findings/:id': adminGet({
+  'GET /admin/findings/:id': readOne({
     operationId: 'getFinding',
     summary: 'Retrieve a finding',
     description: 'Returns a finding with its evidence: our record beside that of the provider.',

@@ -36,7 +36,7 @@ import { idField, shownCount, shownFlag, shownText, timeField } from '../contrac
 import { render, type Json } from '../contracts/render.ts'
 import { textField } from '../requests/body-fields.ts'
 import { showJson } from '../responses/answer.ts'
-import { adminGet, adminList, presentOne } from '../contracts/reads.ts'
+import { readOne, readList, presentOne } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 
 const apiKeyShape = z.object({
@@ -258,7 +258,7 @@ export const tenantEndpoints: Endpoints = {
     },
     answers: { 201: { description: 'The tenant, with its API key.', schema: newTenantSchema } },
   }),
-  'GET /admin/tenants': adminList({
+  'GET /admin/tenants': readList({
     operationId: 'listTenants',
     summary: 'List tenants',
     description: 'Returns all tenants, newest first.',
@@ -266,14 +266,14 @@ export const tenantEndpoints: Endpoints = {
     read: ({ store }, page) => listTenants(store.sql, page),
     answer: 'A page of tenants.',
   }),
-  'GET /admin/tenants/:id': adminGet({
+  'GET /admin/tenants/:id': readOne({
     operationId: 'getTenant',
     summary: 'Retrieve a tenant',
     description: 'Returns a tenant. `npm run tenants` changes its fees and its rules.',
     of: tenant,
     answer: 'The tenant.',
   }),
-  'GET /admin/tenants/:id/limits': adminGet({
+  'GET /admin/tenants/:id/limits': readOne({
     operationId: 'getTenantLimits',
     summary: 'Read the limits of a tenant',
     description: 'Returns the limits that apply to a tenant, and how much of them it uses.',
@@ -323,7 +323,7 @@ export const tenantEndpoints: Endpoints = {
     },
     answers: { 201: { description: 'The API key, with its secret.', schema: newApiKeySchema } },
   }),
-  'GET /admin/tenants/:id/keys': adminList({
+  'GET /admin/tenants/:id/keys': readList({
     operationId: 'listApiKeys',
     summary: 'List the API keys of a tenant',
     description:

@@ -22,7 +22,7 @@ import {
   webhookReplaySchema,
 } from '../resources/webhook-deliveries.ts'
 import { webhookEndpointSchema } from '../resources/webhook-endpoints.ts'
-import { adminGet, adminList, findRequested } from '../contracts/reads.ts'
+import { readOne, readList, findRequested } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 
 const tenant = idField('tnt', 'The tenant.')
@@ -56,7 +56,7 @@ const isInView: Record<(typeof endpointViews)[number], (sql: Sql) => Fragment> =
 const ofTenant = byId('tnt', 'tenant', 'Only return those of this tenant.')
 
 export const operatorWebhookEndpoints: Endpoints = {
-  'GET /admin/webhook-endpoints': adminList({
+  'GET /admin/webhook-endpoints': readList({
     operationId: 'listTenantWebhookEndpoints',
     summary: 'List webhook endpoints of tenants',
     description:
@@ -74,7 +74,7 @@ export const operatorWebhookEndpoints: Endpoints = {
       listEndpoints(sql, ofOne, page, view && isInView[view](sql)),
     answer: 'A page of webhook endpoints.',
   }),
-  'GET /admin/webhook-endpoints/:id': adminGet({
+  'GET /admin/webhook-endpoints/:id': readOne({
     operationId: 'getTenantWebhookEndpoint',
     summary: 'Retrieve a webhook endpoint of a tenant',
     description: 'Returns a webhook endpoint of any tenant, without its secret.',
@@ -101,7 +101,7 @@ export const operatorWebhookEndpoints: Endpoints = {
     answers: { 202: { description: 'The deliveries are pending again.', schema: replaySchema } },
     problems: ['webhook-endpoint-disabled'],
   }),
-  'GET /admin/webhook-deliveries': adminList({
+  'GET /admin/webhook-deliveries': readList({
     operationId: 'listTenantWebhookDeliveries',
     summary: 'List webhook deliveries of tenants',
     description: 'Returns the deliveries of events to the endpoints of all tenants, newest first.',
@@ -112,7 +112,7 @@ export const operatorWebhookEndpoints: Endpoints = {
     },
     answer: 'A page of deliveries.',
   }),
-  'GET /admin/webhook-deliveries/:id': adminGet({
+  'GET /admin/webhook-deliveries/:id': readOne({
     operationId: 'getTenantWebhookDelivery',
     summary: 'Retrieve a webhook delivery of a tenant',
     description: 'Returns a delivery of any tenant, with its attempts.',

@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
-import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 
 export const matchingFilter = (pattern: RegExp, expected: string): Filter<string> => ({
@@ -17,11 +16,6 @@ export const keyFilter = matchingFilter(
   'one idempotency key',
 )
 
-export const referenceFilter: Filter<string> = {
-  expected: `one reference: 1 to ${REFERENCE_LENGTH_MAX} visible ASCII characters`,
-  parse: (text) => (REFERENCE.test(text) && text.length <= REFERENCE_LENGTH_MAX ? text : undefined),
-}
-
 export const providerIdFilter = matchingFilter(
   // `dp_`: the ids of older disputes.
   /^(pi|re|pyr|du|dp)_[A-Za-z0-9_]{1,200}$/,
@@ -31,14 +25,6 @@ export const providerIdFilter = matchingFilter(
 export const currencyFilter: Filter<string> = {
   expected: 'one ISO 4217 code in lower case',
   parse: (text) => (isCurrency(text) ? text : undefined),
-}
-
-/** A filter by one of the names; `expected` describes them in the error. */
-export function oneOfFilter<Name extends string>(
-  expected: string,
-  names: readonly Name[],
-): Filter<Name> {
-  return { expected, parse: (text) => names.find((name) => name === text) }
 }
 
 const timestamp = z.iso.datetime({ offset: true })

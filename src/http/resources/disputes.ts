@@ -12,7 +12,7 @@ import {
   timeField,
 } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
-import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { readOne, readList, type Resource } from '../contracts/reads.ts'
 
 const exampleDispute = {
   id: exampleId('dp'),
@@ -72,7 +72,7 @@ const dispute = {
 } satisfies Resource<Dispute>
 
 export const disputeEndpoints: Endpoints = {
-  'GET /v1/disputes': tenantList({
+  'GET /v1/disputes': readList({
     operationId: 'listDisputes',
     summary: 'List disputes',
     description: 'Returns your disputes, newest first.',
@@ -91,7 +91,7 @@ export const disputeEndpoints: Endpoints = {
       listDisputes(store.sql, reader, { paymentId, status }, page),
     answer: 'A page of disputes.',
   }),
-  'GET /v1/disputes/:id': tenantGet({
+  'GET /v1/disputes/:id': readOne({
     operationId: 'getDispute',
     summary: 'Retrieve a dispute',
     description: 'Returns a dispute.',

@@ -7,7 +7,7 @@ import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
-import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { readOne, readList, type Resource } from '../contracts/reads.ts'
 import { disputeSchema } from './disputes.ts'
 import { examplePayment, paymentSchema, refundSchema } from './payment.ts'
 
@@ -107,7 +107,7 @@ const event = {
 const ofEvents = { tag: 'Events', scope: 'events:read' } as const
 
 export const eventEndpoints: Endpoints = {
-  'GET /v1/events': tenantList({
+  'GET /v1/events': readList({
     operationId: 'listEvents',
     summary: 'List events',
     description:
@@ -130,7 +130,7 @@ export const eventEndpoints: Endpoints = {
       listEvents(store.sql, reader, { type, paymentId }, page),
     answer: 'A page of events.',
   }),
-  'GET /v1/events/:id': tenantGet({
+  'GET /v1/events/:id': readOne({
     operationId: 'getEvent',
     summary: 'Retrieve an event',
     description: 'Returns an event. Webhooks deliver the same object.',

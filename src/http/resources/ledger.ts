@@ -31,10 +31,10 @@ import {
   timeField,
   listOf,
 } from '../contracts/fields.ts'
-import { byId, byName, byText, timeFilterField } from '../contracts/parameters.ts'
-import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { byId, byName, byText, byTime } from '../contracts/parameters.ts'
+import { readOne, readList, type Resource } from '../contracts/reads.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
-import { currencyFilter, refuseQuery, timeFilter } from '../requests/list-query.ts'
+import { currencyFilter, refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { tenant } from '../server/route.ts'
 
@@ -221,7 +221,7 @@ export const ledgerEndpoints: Endpoints = {
       },
     },
   },
-  'GET /v1/ledger/transactions': tenantList({
+  'GET /v1/ledger/transactions': readList({
     operationId: 'listLedgerTransactions',
     summary: 'List ledger transactions',
     description:
@@ -239,14 +239,8 @@ export const ledgerEndpoints: Endpoints = {
         currencyFilter,
         'Only return transactions in this currency: a three-letter ISO 4217 code, in lower case.',
       ),
-      created_from: {
-        ...timeFilter,
-        field: timeFilterField('Only return transactions created at this time or later.'),
-      },
-      created_before: {
-        ...timeFilter,
-        field: timeFilterField('Only return transactions created before this time.'),
-      },
+      created_from: byTime('Only return transactions created at this time or later.'),
+      created_before: byTime('Only return transactions created before this time.'),
     },
     read({ store }, page, { payment: paymentId, kind, currency, ...created }, { reader }) {
       const { created_from: createdFrom, created_before: createdBefore } = created
@@ -255,7 +249,7 @@ export const ledgerEndpoints: Endpoints = {
     },
     answer: 'A page of ledger transactions.',
   }),
-  'GET /v1/ledger/transactions/:id': tenantGet({
+  'GET /v1/ledger/transactions/:id': readOne({
     operationId: 'getLedgerTransaction',
     summary: 'Retrieve a ledger transaction',
     description: 'Returns a ledger transaction with its entries.',

@@ -7,10 +7,9 @@ import { presentPayment, type Payment } from '../../domain/payments/payment.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { render } from '../contracts/render.ts'
 import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fields.ts'
-import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { readOne, readList, type Resource } from '../contracts/reads.ts'
 import type { ServiceParts } from '../endpoint.ts'
-import { referenceField } from '../requests/body-fields.ts'
-import { referenceFilter } from '../requests/list-query.ts'
+import { byReference } from '../contracts/parameters.ts'
 import { paymentSchema } from './payment.ts'
 
 export const phaseRunSchema = z
@@ -103,24 +102,19 @@ export const payment = {
 const ofPayments = { tag: 'Payments', scope: 'payments:read' } as const
 
 export const paymentEndpoints: Endpoints = {
-  'GET /v1/payments': tenantList({
+  'GET /v1/payments': readList({
     operationId: 'listPayments',
     summary: 'List payments',
     description: 'Returns your payments, newest first.',
     of: payment,
     ...ofPayments,
     filters: {
-      reference: {
-        ...referenceFilter,
-        field: referenceField
-          .optional()
-          .describe('Only return payments with this reference, also those that were declined.'),
-      },
+      reference: byReference('payments'),
     },
     read: ({ store }, page, filters, { reader }) => listPayments(store.sql, reader, filters, page),
     answer: 'A page of payments.',
   }),
-  'GET /v1/payments/:id': tenantGet({
+  'GET /v1/payments/:id': readOne({
     operationId: 'getPayment',
     summary: 'Retrieve a payment',
     description:
@@ -133,7 +127,7 @@ export const paymentEndpoints: Endpoints = {
     },
     answer: 'The payment.',
   }),
-  'GET /v1/payments/:id/timeline': tenantGet({
+  'GET /v1/payments/:id/timeline': readOne({
     operationId: 'getPaymentTimeline',
     summary: 'Retrieve the timeline of a payment',
     description:

@@ -3,9 +3,8 @@ import { findRefund, listRefunds } from '../../db/payments/refunds.ts'
 import { presentRefund, type Refund } from '../../domain/payments/refund.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { listOf } from '../contracts/fields.ts'
-import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
-import { referenceField } from '../requests/body-fields.ts'
-import { referenceFilter } from '../requests/list-query.ts'
+import { readOne, readList, type Resource } from '../contracts/reads.ts'
+import { byReference } from '../contracts/parameters.ts'
 import { refundSchema } from './payment.ts'
 import { checkOnRead, payment } from './payments.ts'
 
@@ -26,23 +25,18 @@ const page = {
 } as const
 
 export const refundEndpoints: Endpoints = {
-  'GET /v1/refunds': tenantList({
+  'GET /v1/refunds': readList({
     operationId: 'listRefunds',
     summary: 'List refunds',
     description: 'Returns your refunds, newest first.',
     filters: {
-      reference: {
-        ...referenceFilter,
-        field: referenceField
-          .optional()
-          .describe('Only return refunds with this reference, also those that were declined.'),
-      },
+      reference: byReference('refunds'),
     },
     read: ({ store }, request, filters, { reader }) =>
       listRefunds(store.sql, reader, filters, request),
     ...page,
   }),
-  'GET /v1/payments/:id/refunds': tenantList({
+  'GET /v1/payments/:id/refunds': readList({
     operationId: 'listPaymentRefunds',
     summary: 'List the refunds of a payment',
     description: 'Returns the refunds of a payment, newest first.',
@@ -51,7 +45,7 @@ export const refundEndpoints: Endpoints = {
       listRefunds(store.sql, reader, { paymentId }, request),
     ...page,
   }),
-  'GET /v1/refunds/:id': tenantGet({
+  'GET /v1/refunds/:id': readOne({
     operationId: 'getRefund',
     summary: 'Retrieve a refund',
     description:

@@ -30,7 +30,7 @@ import {
 } from '../../db/webhooks/webhook-deliveries.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { byId, byName } from '../contracts/parameters.ts'
-import { pathOf, tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { pathOf, readOne, readList, type Resource } from '../contracts/reads.ts'
 import { render } from '../contracts/render.ts'
 import { requestedEndpointId, endpointNotFound, endpointInPath } from './webhook-endpoints.ts'
 
@@ -227,7 +227,7 @@ export const deliveryEndpoints: Endpoints = {
       return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
     },
   }),
-  'GET /v1/webhook-deliveries': tenantList({
+  'GET /v1/webhook-deliveries': readList({
     operationId: 'listWebhookDeliveries',
     summary: 'List webhook deliveries',
     description:
@@ -240,7 +240,7 @@ export const deliveryEndpoints: Endpoints = {
       listDeliveries(store.sql, reader, { endpointId, eventId, status }, page),
     answer: 'A page of deliveries.',
   }),
-  'GET /v1/webhook-deliveries/:id': tenantGet({
+  'GET /v1/webhook-deliveries/:id': readOne({
     operationId: 'getWebhookDelivery',
     summary: 'Retrieve a webhook delivery',
     description: 'Returns a delivery with its attempts.',

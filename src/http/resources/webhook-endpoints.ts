@@ -36,7 +36,7 @@ import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
-import { tenantGet, tenantList, type Resource } from '../contracts/reads.ts'
+import { readOne, readList, type Resource } from '../contracts/reads.ts'
 import { render } from '../contracts/render.ts'
 
 const exampleEndpoint = {
@@ -225,7 +225,7 @@ export const webhookEndpoints: Endpoints = {
       return resourceResponse(201, endpointPath(endpoint.id), shown)
     },
   }),
-  'GET /v1/webhook-endpoints': tenantList({
+  'GET /v1/webhook-endpoints': readList({
     operationId: 'listWebhookEndpoints',
     summary: 'List webhook endpoints',
     description: 'Returns your webhook endpoints, newest first.',
@@ -235,7 +235,7 @@ export const webhookEndpoints: Endpoints = {
     read: ({ store }, page, _filters, { reader }) => listEndpoints(store.sql, reader, page),
     answer: 'A page of webhook endpoints.',
   }),
-  'GET /v1/webhook-endpoints/:id': tenantGet({
+  'GET /v1/webhook-endpoints/:id': readOne({
     operationId: 'getWebhookEndpoint',
     summary: 'Retrieve a webhook endpoint',
     description: 'Returns a webhook endpoint, without its secret.',

@@ -6,7 +6,6 @@ import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { renderProblem, type Flavor } from '../../domain/problems/flavor.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
-import type { Page } from '../../db/connection/pages.ts'
 
 /**
  * They forbid browsers to run, frame or load anything from an answer. An endpoint that serves a page
@@ -120,23 +119,6 @@ export function sendAnswer(response: Response, answer: Answer): void {
   if (answer.headers?.['connection'] === 'close') endLingering(response, answer.body)
   else response.end(answer.body)
   response.emit(ANSWERED)
-}
-
-/**
- * Returns a page as JSON.
- *
- * @throws ProblemError invalid-query when there is no page because the cursor is not an entry of
- *   the list. It is the same for an unknown id and for an id of another tenant or another list.
- */
-export function presentPage<Item>(
-  page: Page<Item> | undefined,
-  present: (item: Item) => Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  if (page === undefined) {
-    const detail = 'starting_after or ending_before is not the id of an entry of this list.'
-    throw new ProblemError('invalid-query', { detail })
-  }
-  return { object: 'list', data: page.items.map(present), has_more: page.hasMore }
 }
 
 /** For the client to send the rest, and to read the answer. */
