@@ -28,9 +28,10 @@ import {
   type OperationEndpoint,
 } from '../keyed/keyed-route.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'
+import { findRequested, pathOf } from '../contracts/reads.ts'
 import type { KeyedResource } from '../keyed/keyed-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { acceptedPayment, findRequestedPayment, paymentInPath } from './payment.ts'
+import { acceptedPayment, ownPayment } from './payment.ts'
 
 type Parameters = Readonly<Record<string, unknown>>
 
@@ -74,11 +75,11 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
   return defineKeyedRoute({
     operation,
     path,
-    contract: { ...contract, tag: 'Payments', path: paymentInPath, keyed: 'foreign', answers },
+    contract: { ...contract, tag: 'Payments', ...pathOf(ownPayment), keyed: 'foreign', answers },
     scope: 'payments:write',
     async readBeforeKey({ parts, request, tenantId, body }) {
       const valid = validateBody(contract.body.schema, body)
-      const payment = await findRequestedPayment(parts, request, tenantId)
+      const payment = await findRequested(ownPayment, parts.store.sql, request, tenantId)
       const parameters = route.parameters(valid, payment)
       const capabilities = parts.providers.capabilitiesOf(payment.provider)
       const problem = needs && unableTo(needs, capabilities)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import {
   cancellationReasons,
   captureMethods,
-  parsePaymentId,
+  presentPayment,
   type Payment,
 } from '../../domain/payments/payment.ts'
 import { paymentStatuses } from '../../domain/payments/payment-status.ts'
@@ -18,12 +18,9 @@ import {
   timeField,
   idempotencyField,
 } from '../contracts/fields.ts'
-import type { Request } from 'express'
 import { findPayment } from '../../db/payments/payments.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { ServiceParts } from '../endpoint.ts'
 import type { Success } from '../contracts/contract.ts'
-import { idInPath } from '../contracts/parameters.ts'
+import type { Resource } from '../contracts/reads.ts'
 
 const failureSchema = z
   .object({
@@ -157,22 +154,13 @@ export const refundSchema = z
   })
   .meta({ id: 'Refund', examples: [exampleRefund] })
 
-/**
- * @throws ProblemError resource-not-found, which is the same for a malformed id, an unknown id and
- *   the id of another tenant's payment.
- */
-export async function findRequestedPayment(
-  { store }: ServiceParts,
-  request: Request,
-  tenantId: string,
-): Promise<Payment> {
-  const id = parsePaymentId(String(request.params['id']))
-  const payment = id === undefined ? undefined : await findPayment(store.sql, tenantId, id)
-  if (payment === undefined) throw new ProblemError('resource-not-found')
-  return payment
-}
-
-export const paymentInPath = idInPath('pay', 'The id of the payment.')
+export const ownPayment = {
+  prefix: 'pay',
+  schema: paymentSchema,
+  idInPath: 'The id of the payment.',
+  find: (sql, id, tenantId) => findPayment(sql, tenantId, id),
+  present: presentPayment,
+} satisfies Resource<Payment>
 
 /** A response that shows a payment, which in its example differs from a charged one. */
 export const paymentAnswer = (

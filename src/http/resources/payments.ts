@@ -10,7 +10,7 @@ import { shownAmount, shownCurrency, timeField, listOf } from '../contracts/fiel
 import { readOne, readList, type Resource } from '../contracts/reads.ts'
 import type { ServiceParts } from '../endpoint.ts'
 import { byReference } from '../contracts/parameters.ts'
-import { paymentSchema } from './payment.ts'
+import { ownPayment } from './payment.ts'
 
 export const phaseRunSchema = z
   .object({
@@ -91,13 +91,11 @@ function presentExchange(
   return { kind, amount, currency, outcome, asked: request, answered }
 }
 
-export const payment = {
-  prefix: 'pay',
-  schema: paymentSchema,
-  idInPath: 'The id of the payment.',
+/** Reads that come together share a statement. */
+export const sharedPayment: Resource<Payment> = {
+  ...ownPayment,
   find: (sql, id, tenantId) => readPayment({ tenantId, id }, sql),
-  present: presentPayment,
-} satisfies Resource<Payment>
+}
 
 const ofPayments = { tag: 'Payments', scope: 'payments:read' } as const
 
@@ -106,7 +104,7 @@ export const paymentEndpoints: Endpoints = {
     operationId: 'listPayments',
     summary: 'List payments',
     description: 'Returns your payments, newest first.',
-    of: payment,
+    of: sharedPayment,
     ...ofPayments,
     filters: {
       reference: byReference('payments'),
@@ -119,7 +117,7 @@ export const paymentEndpoints: Endpoints = {
     summary: 'Retrieve a payment',
     description:
       'Returns a payment. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.',
-    of: payment,
+    of: sharedPayment,
     ...ofPayments,
     async show(parts, found) {
       await checkOnRead(parts, { ...found, paymentId: found.id })
@@ -132,7 +130,7 @@ export const paymentEndpoints: Endpoints = {
     summary: 'Retrieve the timeline of a payment',
     description:
       'Returns every attempt of every step of the operations on a payment and its refunds, oldest first. Use it to see exactly what was sent to the provider, and when. The list is not paginated.',
-    of: payment,
+    of: sharedPayment,
     ...ofPayments,
     async show({ store }, { id }, tenantId) {
       const runs = await listPhaseRuns(store, tenantId, id)

@@ -6,7 +6,7 @@ import { listOf } from '../contracts/fields.ts'
 import { readOne, readList, type Resource } from '../contracts/reads.ts'
 import { byReference } from '../contracts/parameters.ts'
 import { refundSchema } from './payment.ts'
-import { checkOnRead, payment } from './payments.ts'
+import { checkOnRead, sharedPayment } from './payments.ts'
 
 const refund = {
   prefix: 're',
@@ -40,7 +40,7 @@ export const refundEndpoints: Endpoints = {
     operationId: 'listPaymentRefunds',
     summary: 'List the refunds of a payment',
     description: 'Returns the refunds of a payment, newest first.',
-    below: payment,
+    below: sharedPayment,
     read: ({ store }, request, _filters, { reader, owner: { id: paymentId } }) =>
       listRefunds(store.sql, reader, { paymentId }, request),
     ...page,

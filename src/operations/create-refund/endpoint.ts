@@ -11,6 +11,7 @@ import {
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { findRequested, pathOf } from '../../http/contracts/reads.ts'
 import type { ServiceParts } from '../../http/endpoint.ts'
 import type { KeyedResource } from '../../http/keyed/keyed-answer.ts'
 import {
@@ -20,13 +21,7 @@ import {
   findReferenceProblem,
 } from '../../http/keyed/keyed-route.ts'
 import { invalidState } from '../../http/resources/payment-endpoint.ts'
-import {
-  findRequestedPayment,
-  accepted,
-  paymentInPath,
-  exampleRefund,
-  refundSchema,
-} from '../../http/resources/payment.ts'
+import { accepted, ownPayment, exampleRefund, refundSchema } from '../../http/resources/payment.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createRefund } from './phases.ts'
 import { z } from 'zod'
@@ -56,7 +51,7 @@ const createRefundContract: KeyedContract = {
   summary: 'Refund a payment',
   description:
     'Returns all or a part of a captured payment to the cardholder. The refund is made at most once, even if the request is sent several times with the same key.',
-  path: paymentInPath,
+  ...pathOf(ownPayment),
   keyed: 'foreign',
   body: {
     schema: createRefundBody.meta({ id: 'CreateRefund' }),
@@ -101,7 +96,7 @@ export const createRefundEndpoint = defineKeyedRoute({
   contract: createRefundContract,
   async readBeforeKey({ parts, request, tenantId, body }) {
     const { amount, ...others } = validateBody(createRefundBody, body)
-    const payment = await findRequestedPayment(parts, request, tenantId)
+    const payment = await findRequested(ownPayment, parts.store.sql, request, tenantId)
     const refund = {
       amountMinor: amount ?? null,
       reason: others.reason ?? null,
