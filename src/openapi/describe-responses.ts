@@ -4,7 +4,12 @@ import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi'
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
-import { tenantTags, type Success } from '../http/contracts/contract.ts'
+import {
+  tenantTags,
+  type Contract,
+  type Endpoints,
+  type Success,
+} from '../http/contracts/contract.ts'
 import { EARLIER_USE_HEADERS, type ResponseHeader } from '../http/contracts/response-headers.ts'
 import {
   acpErrorSchema,
@@ -13,7 +18,7 @@ import {
   stripeErrorSchema,
 } from '../http/contracts/problem-schema.ts'
 import { pascalCase } from './share-parts.ts'
-import { problemNamesOf, problemsOf, type ContractedEndpoint } from './problems-of.ts'
+import { problemNamesOf, problemsOf } from './problems-of.ts'
 
 /** The name of the response with any other status. */
 const DEFAULT = 'OtherProblem'
@@ -27,17 +32,17 @@ export const PREFIXES = { tenants: '', operators: 'Operators-' }
 type Readers = keyof typeof PREFIXES
 
 export function describeResponses(
-  endpoint: ContractedEndpoint,
+  method: string,
+  endpoint: Endpoints[string],
 ): Pick<ZodOpenApiOperationObject, 'responses' | `x-${string}`> {
-  const { contract } = endpoint
-  const names = problemNamesOf(endpoint)
-  const readers = Object.hasOwn(tenantTags, contract.tag) ? 'tenants' : 'operators'
+  const names = problemNamesOf(method, endpoint)
+  const readers = Object.hasOwn(tenantTags, endpoint.tag) ? 'tenants' : 'operators'
   const refTo = (name: string) => ({ $ref: `#/components/responses/${PREFIXES[readers]}${name}` })
-  const failures = [...problemsOf(endpoint)]
+  const failures = [...problemsOf(method, endpoint)]
     .map((type) => problems[type].status)
     .filter((status) => !OF_ANY_OPERATION.includes(status))
     .map((status) => [status, refTo(nameOf(status))] as const)
-  const successes = Object.entries(contract.answers).map(
+  const successes = Object.entries(endpoint.answers).map(
     ([status, success]) => [status, describeSuccess(endpoint, success)] as const,
   )
   return {
@@ -50,14 +55,11 @@ export function describeResponses(
   }
 }
 
-function describeSuccess(
-  { contract }: ContractedEndpoint,
-  success: Success,
-): ZodOpenApiResponseObject {
+function describeSuccess({ keyed, answers }: Contract, success: Success): ZodOpenApiResponseObject {
   const { description, schema, texts = [], headers: own = [] } = success
-  const waits = contract.keyed === 'foreign' && contract.answers[202] === success
+  const waits = keyed === 'foreign' && answers[202] === success
   const headers = [
-    ...(contract.keyed === undefined ? [] : KEY_HEADERS),
+    ...(keyed === undefined ? [] : KEY_HEADERS),
     ...own,
     ...(waits ? (['Retry-After'] as const) : []),
   ]

@@ -15,7 +15,7 @@ import {
   type Endpoints,
 } from '../http/contracts/contract.ts'
 import { eventBase, anyEventSchema, exampleEvent } from '../http/resources/events.ts'
-import { responseHeaders, type ResponseHeader } from '../http/contracts/response-headers.ts'
+import { responseHeaders, type HeaderDescription } from '../http/contracts/response-headers.ts'
 import { endpoints } from '../http/server/routes.ts'
 import { describeProblems, describeResponses } from './describe-responses.ts'
 import { partOf } from './part-of.ts'
@@ -25,9 +25,6 @@ import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/cont
 import type { Endpoint } from '../http/server/route.ts'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
 import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
-
-/** Headers that are always present on the responses that have them in their description. */
-const ALWAYS: readonly ResponseHeader[] = ['Request-Id']
 
 const common = `**Errors.** Errors are problem details as in RFC 9457. The \`type\` of a problem is the
 path of a page that explains what happened and what to do next. \`x-problems\` lists the types that
@@ -116,10 +113,10 @@ function describePaths(): ZodOpenApiPathsObject {
 }
 
 function describeHeaders() {
-  const headers = Object.entries(responseHeaders).map(([name, header]) => {
-    const { $schema: _, ...schema } = z.toJSONSchema(header.schema)
-    const required = ALWAYS.includes(name as ResponseHeader)
-    return [name, { description: header.description, required, schema, example: header.example }]
+  const described = Object.entries<HeaderDescription>(responseHeaders)
+  const headers = described.map(([name, { description, schema: values = z.string(), example }]) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(values)
+    return [name, { description, required: name === 'Request-Id', schema, example }]
   })
   return Object.fromEntries(headers) as Record<string, Record<string, unknown>>
 }
@@ -176,22 +173,17 @@ function securityOf(endpoint: Endpoint): Record<string, string[]>[] {
   return endpoint.access === 'session' ? [{ consoleSession: [] }] : []
 }
 
-function describeOperation(
-  method: string,
-  { serve: endpoint, ...contract }: Endpoints[string],
-): ZodOpenApiOperationObject {
-  const { access } = endpoint
-  const isRead = method === 'GET'
-  const { operationId, tag, summary, description, body } = contract
+function describeOperation(method: string, endpoint: Endpoints[string]): ZodOpenApiOperationObject {
+  const { operationId, tag, summary, description, body } = endpoint
   return {
     operationId,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: securityOf(endpoint),
-    requestParams: describeParameters(contract),
+    security: securityOf(endpoint.serve),
+    requestParams: describeParameters(endpoint),
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
-    ...describeResponses({ access, isRead, contract }),
+    ...describeResponses(method, endpoint),
   }
 }
 

@@ -1,10 +1,8 @@
 // Determines the problems that an endpoint can answer with. Most follow from the kind of the
 // endpoint; a contract lists only the remaining ones.
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
-import type { Contract } from '../http/contracts/contract.ts'
+import type { Endpoints } from '../http/contracts/contract.ts'
 import type { Endpoint } from '../http/server/route.ts'
-
-type Access = Endpoint['access']
 
 /** Problems that many endpoints have, by the name under which `x-problems` lists them. */
 export const problemGroups = {
@@ -89,20 +87,12 @@ type ProblemGroup = keyof typeof problemGroups
 /** Health checks are not limited, so they are never answered with `overloaded`. */
 const PROBES = ['getHealth', 'getReadiness']
 
-/** An endpoint, as far as its problems follow from it. */
-export interface ContractedEndpoint {
-  readonly access: Access
-  readonly isRead: boolean
-  readonly contract: Contract
-}
-
 /** Every problem of an endpoint. */
-export function problemsOf(endpoint: ContractedEndpoint): ReadonlySet<ProblemType> {
-  const { operationId } = endpoint.contract
-  const own = problemNamesOf(endpoint).flatMap((name) =>
+export function problemsOf(method: string, endpoint: Endpoints[string]): ReadonlySet<ProblemType> {
+  const own = problemNamesOf(method, endpoint).flatMap((name) =>
     isGroup(name) ? problemGroups[name] : name,
   )
-  const all = PROBES.includes(operationId) ? own : [...own, ...ALWAYS]
+  const all = PROBES.includes(endpoint.operationId) ? own : [...own, ...ALWAYS]
   const statuses = new Set<number>([400, ...all.map((type) => problems[type].status)])
   // A response for a status replaces the default response.
   const general = problemGroups.anywhere.filter((type) => statuses.has(problems[type].status))
@@ -115,22 +105,34 @@ const isGroup = (name: ProblemType | ProblemGroup): name is ProblemGroup =>
   Object.hasOwn(problemGroups, name)
 
 /** The problems of an endpoint as `x-problems` lists them, without those that are anywhere. */
-export function problemNamesOf(endpoint: ContractedEndpoint): (ProblemType | ProblemGroup)[] {
-  const { access, isRead, contract } = endpoint
-  const { keyed, body, path, isList, refusesQuery, problems: others = [] } = contract
-  const names = [
-    ...groupsOf(access, isRead),
-    ...(keyed === undefined ? [] : (['key'] as const)),
-    ...(keyed === 'foreign' ? (['provider'] as const) : []),
-    ...(body === undefined || access === 'open' ? [] : (['body'] as const)),
-    ...(path === undefined ? [] : (['resource-not-found'] as const)),
-    ...(isList === true || refusesQuery === true ? (['invalid-query'] as const) : []),
+export function problemNamesOf(
+  method: string,
+  {
+    serve: { access },
+    keyed,
+    body,
+    path,
+    isList,
+    refusesQuery,
+    problems: others = [],
+  }: Endpoints[string],
+): (ProblemType | ProblemGroup)[] {
+  const names: (ProblemType | ProblemGroup | false)[] = [
+    ...groupsOf(access, method === 'GET'),
+    keyed !== undefined && 'key',
+    keyed === 'foreign' && 'provider',
+    body !== undefined && access !== 'open' && 'body',
+    path !== undefined && 'resource-not-found',
+    (isList === true || refusesQuery === true) && 'invalid-query',
     ...others,
   ]
-  return names
+  return names.filter((name) => name !== false)
 }
 
-function groupsOf(access: Access, isRead: boolean): (ProblemType | ProblemGroup)[] {
+function groupsOf(
+  access: Endpoint['access'],
+  isRead: boolean,
+): readonly (ProblemType | ProblemGroup)[] {
   if (access === 'tenant') return ['tenant']
   if (access === 'admin') return isRead ? ['operator'] : ['operator', 'change']
   if (access === 'session') return isRead ? ['session'] : ['session', 'csrf-token-invalid']

@@ -2,10 +2,11 @@
 import { EXAMPLE_KEY } from './fields.ts'
 import { z } from 'zod'
 
-interface HeaderDescription {
+export interface HeaderDescription {
   readonly description: string
-  readonly schema: z.ZodType
-  readonly example: string | number
+  /** By default any text. */
+  readonly schema?: z.ZodType
+  readonly example: string
 }
 
 const httpDate = 'Wed, 31 Jan 2026 12:00:00 GMT'
@@ -14,23 +15,19 @@ export const responseHeaders = {
   'Request-Id': {
     description:
       'A unique id of the request. Quote it when you report a problem: it is in the logs of the service.',
-    schema: z.string(),
     example: 'req_4f1c1f0e-6f3b-4a55-9a40-0f6f5d6f7a10',
   },
   Location: {
     description: 'The path of the resource.',
-    schema: z.string(),
     example: '/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h',
   },
   'Set-Cookie': {
     description:
       'The cookie of a session. By https it is `Secure` and its name begins with `__Host-`.',
-    schema: z.string(),
     example: 'atomic_console=3w...; Path=/; HttpOnly; SameSite=Strict',
   },
   ETag: {
     description: 'The version of the file, for `If-None-Match`.',
-    schema: z.string(),
     example: 'W/"1bz0Jk..."',
   },
   'X-Accel-Buffering': {
@@ -53,18 +50,15 @@ export const responseHeaders = {
   'Idempotency-Key-Expires': {
     description:
       'Present when the request was compared with the stored key: when that key expires. Until then, a retry with the key is answered with the stored response.',
-    schema: z.string(),
     example: httpDate,
   },
   'Idempotency-Key-Expired': {
     description: 'Present when an earlier use of the idempotency key has expired: when it expired.',
-    schema: z.string(),
     example: httpDate,
   },
   'Idempotency-Earlier-Resource': {
     description:
       'The path of the resource that the idempotency key was used for before it expired.',
-    schema: z.string(),
     example: '/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h',
   },
   'Repeatability-Result': {
@@ -75,30 +69,25 @@ export const responseHeaders = {
   },
   'Preference-Applied': {
     description: 'The preferences of the Prefer header that were applied (RFC 7240, section 3).',
-    schema: z.string(),
     example: 'respond-async, wait=5',
   },
   'RateLimit-Policy': {
     description:
       'The rate limit of the tenant: the number of requests (`q`) per window in seconds (`w`), as in draft-ietf-httpapi-ratelimit-headers.',
-    schema: z.string(),
     example: '"requests";q=100;w=1',
   },
   RateLimit: {
     description:
       'The number of requests that are left in the current window (`r`), and the number of seconds until the next window begins (`t`).',
-    schema: z.string(),
     example: '"requests";r=42;t=1',
   },
   'WWW-Authenticate': {
     description: 'How to authenticate (RFC 9110, section 11.6.1).',
-    schema: z.string(),
     example: 'Bearer realm="atomic-payments"',
   },
   'Idempotency-Key': {
     description:
       'The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe` or `acp`, once the key is reserved.',
-    schema: z.string(),
     example: EXAMPLE_KEY,
   },
   'Stripe-Should-Retry': {
@@ -109,10 +98,9 @@ export const responseHeaders = {
   },
   Link: {
     description: 'A link to the policy on idempotency keys (RFC 8288).',
-    schema: z.string(),
     example: '</.well-known/idempotency-policy>; rel="describedby"',
   },
-} as const satisfies Record<string, HeaderDescription>
+} satisfies Record<string, HeaderDescription>
 
 export type ResponseHeader = keyof typeof responseHeaders
 
