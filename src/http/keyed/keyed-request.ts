@@ -1,6 +1,6 @@
 // Reads a keyed POST: the idempotency key and the body. Both are validated before anything is
 // written, so that a refused request does not use up its key.
-import { randomUUIDv7 } from 'node:crypto'
+import { createHmac, randomUUIDv7, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
 import type { IdempotencyKey, KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
@@ -18,12 +18,12 @@ import { readRequestName, type RequestName } from '../../domain/idempotency/repe
 import { retentionOf } from '../../domain/idempotency/retention.ts'
 import {
   headerLines,
+  readBearer,
   withinStoreTimeout,
   type ServiceParts,
   type TenantParts,
 } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
-import { verifyTimestamp } from '../limits/request-timestamp.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
@@ -79,6 +79,44 @@ export async function readJson(
 }
 
 const NO_BYTES = new Uint8Array()
+
+/** The tolerance of Stripe's own libraries for webhooks. */
+const DEFAULT_MAX_AGE_SECONDS = 300
+
+const TIMESTAMP = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
+
+/**
+ * Verifies the optional Request-Timestamp, so that a request that was delayed on its way is refused
+ * instead of executed late. Its signature is the HMAC-SHA-256, in hex, of time, method, path with its
+ * query, and body, separated by dots. The secret is the API key that the request carries, because the
+ * service stores only its hash. So it proves that the owner of the API key chose the time, and nothing
+ * more.
+ *
+ * @throws ProblemError request-timestamp-missing when the settings require one,
+ *   request-timestamp-invalid, or request-too-old, also for a time too far in the future.
+ */
+function verifyTimestamp(
+  { REQUEST_MAX_AGE_SECONDS }: Settings,
+  request: Request,
+  body: Uint8Array,
+): void {
+  const lines = headerLines(request, 'request-timestamp')
+  if (lines.length === 0 && REQUEST_MAX_AGE_SECONDS === undefined) return
+  if (lines.length === 0) throw new ProblemError('request-timestamp-missing')
+  const [, time = '', signature = ''] = TIMESTAMP.exec(lines.join()) ?? []
+  const unixSeconds = Number(time)
+  const expected = createHmac('sha256', readBearer(headerLines(request, 'authorization')) ?? '')
+    .update(`${unixSeconds}.${request.method}.${request.originalUrl}.`)
+    .update(body)
+    .digest()
+  const actual = Buffer.from(signature, 'hex')
+  if (actual.length !== 32 || !timingSafeEqual(actual, expected)) {
+    throw new ProblemError('request-timestamp-invalid')
+  }
+  const maxAgeSeconds = REQUEST_MAX_AGE_SECONDS ?? DEFAULT_MAX_AGE_SECONDS
+  if (Math.abs(Date.now() / 1_000 - unixSeconds) > maxAgeSeconds)
+    throw new ProblemError('request-too-old')
+}
 
 async function readOptionalBody(
   parts: ServiceParts,
