@@ -2,7 +2,6 @@
 // clients.
 import { open } from '../server/route.ts'
 import { z } from 'zod'
-import { problemPageSchema } from '../contracts/problem-schema.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
@@ -11,6 +10,25 @@ import { showJson, type Answer } from '../responses/answer.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
 import { pageHeaders, VARY, html } from './docs.ts'
 import { markdown } from './docs-page.ts'
+
+const problemPageSchema = z
+  .object({
+    type: z.string().meta({ description: 'The `type` of the problem.' }),
+    title: z.string().meta({ description: 'A short summary of the problem.' }),
+    status: z.int().meta({ description: 'The HTTP status of the problem.' }),
+    meaning: z.string().meta({ description: 'What happened, and what to do next.' }),
+  })
+  .meta({
+    id: 'ProblemMeaning',
+    examples: [
+      {
+        type: '/problems/route-not-found',
+        title: problems['route-not-found'].title,
+        status: 404,
+        meaning: problems['route-not-found'].meaning,
+      },
+    ],
+  })
 
 const getProblem: OpenEndpoint = async ({ settings }, request) => {
   const type = String(request.params['type'])
