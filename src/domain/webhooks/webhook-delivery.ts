@@ -1,6 +1,6 @@
 // Defines webhook deliveries (one event for one endpoint): their retry schedule, the results of
 // their attempts.
-import { parseId, showId } from '../resource-id.ts'
+import { showId } from '../resource-id.ts'
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
@@ -122,7 +122,6 @@ export interface WebhookDelivery {
 }
 
 const showDeliveryId = (id: string): string => showId('wd', id)
-export const parseDeliveryId = (text: string): string | undefined => parseId('wd', text)
 
 /** The API path of a delivery. */
 export function deliveryPath(id: string): string {

@@ -1,7 +1,7 @@
 // Defines webhook endpoints. The type contains no secrets, so a secret can only be shown where it is
 // created.
 import { ENDPOINT_TEST, eventTypes, EVERY_EVENT } from '../events/event-types.ts'
-import { parseId, showId } from '../resource-id.ts'
+import { showId } from '../resource-id.ts'
 
 /**
  * A deleted endpoint stays in the table for the deliveries that refer to it, but is no longer
@@ -48,7 +48,6 @@ export interface WebhookEndpoint {
 }
 
 export const showEndpointId = (id: string): string => showId('we', id)
-export const parseEndpointId = (text: string): string | undefined => parseId('we', text)
 
 /** The API path of an endpoint. */
 export function endpointPath(id: string): string {

@@ -6,11 +6,6 @@ import { referenceField } from '../requests/body-fields.ts'
 import { timeFilter, type DocumentedFilter, type Filter } from '../requests/list-query.ts'
 import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId } from './fields.ts'
 
-/** An id in a path. It has no pattern: a malformed id is answered like an unknown one, with 404. */
-export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {
-  return z.object({ id: z.string().meta({ description, examples: [exampleId(prefix)] }) })
-}
-
 /** A filter by the id of one resource; `what` names it in the error. */
 export const byId = (
   prefix: IdPrefix,

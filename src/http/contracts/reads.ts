@@ -16,8 +16,7 @@ import {
 import { showJson, type Answer } from '../responses/answer.ts'
 import { admin, tenant, type Endpoint } from '../server/route.ts'
 import type { Contract, Endpoints } from './contract.ts'
-import { listOf } from './fields.ts'
-import { idInPath } from './parameters.ts'
+import { exampleId, listOf } from './fields.ts'
 import { render, type Json } from './render.ts'
 
 /** One kind of resource, as its readers see it. Commands find it in their transaction, too. */
@@ -48,7 +47,8 @@ export const pathOf = ({
   prefix,
   idInPath: description,
 }: Pick<Resource<never>, 'prefix' | 'idInPath'>): { path: z.ZodObject } => ({
-  path: idInPath(prefix, description),
+  // It has no pattern: a malformed id is answered like an unknown one, with 404.
+  path: z.object({ id: z.string().meta({ description, examples: [exampleId(prefix)] }) }),
 })
 
 export function presentOne<Item>(
@@ -60,20 +60,28 @@ export function presentOne<Item>(
   return render(schema as z.ZodObject, item as object)
 }
 
-/**
- * @throws ProblemError resource-not-found, which is the same for what is no id of such a resource, an
- *   unknown id and the id of another tenant's resource.
- */
+/** @throws ProblemError resource-not-found for what is no id of such a resource. */
+export function requestedId(
+  resource: Pick<Resource<never>, 'prefix' | 'parse'>,
+  { params }: Request,
+): string {
+  return parseOf(resource)(String(params['id'])) ?? notFound()
+}
+
+/** The same for what is no id, an unknown id and the id of another tenant's resource. */
+export function notFound(): never {
+  throw new ProblemError('resource-not-found')
+}
+
+/** @throws ProblemError resource-not-found. */
 export async function findRequested<Item, In>(
   resource: Pick<Resource<Item, In>, 'prefix' | 'parse' | 'find'>,
   sql: In,
-  { params }: Request,
+  request: Request,
   tenantId = '',
 ): Promise<Item> {
-  const id = parseOf(resource)(String(params['id']))
-  const item = id === undefined ? undefined : await resource.find(sql, id, tenantId)
-  if (item === undefined) throw new ProblemError('resource-not-found')
-  return item
+  const id = requestedId(resource, request)
+  return (await resource.find(sql, id, tenantId)) ?? notFound()
 }
 
 /** Who reads: the tenant of an API key with the scope, or an operator. */

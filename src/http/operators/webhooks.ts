@@ -16,7 +16,6 @@ import { byId, byName } from '../contracts/parameters.ts'
 import { render } from '../contracts/render.ts'
 import {
   deliveryFilters,
-  presentReplay,
   replayWebhooksBody,
   webhookDeliverySchema,
   webhookReplaySchema,
@@ -92,10 +91,10 @@ export const operatorWebhookEndpoints: Endpoints = {
       if (status !== 'enabled') throw new ProblemError('webhook-endpoint-disabled')
       const since = new Date(body.since)
       const deliveries = await replayFailedDeliveries(tx, { id, tenantId }, since, REPLAY_MAX)
-      const shownTenant = showTenantId(tenantId)
+      const hasMore = deliveries === REPLAY_MAX
       return {
-        answer: { ...presentReplay({ id, since, deliveries }), tenant: shownTenant },
-        details: { tenant: shownTenant, since: since.toISOString(), deliveries },
+        answer: render(replaySchema, { tenantId, endpointId: id, since, deliveries, hasMore }),
+        details: { tenant: showTenantId(tenantId), since: since.toISOString(), deliveries },
       }
     },
     answers: { 202: { description: 'The deliveries are pending again.', schema: replaySchema } },

@@ -5,10 +5,8 @@ import {
   REPLAY_MAX,
   attemptErrors,
   deliveryStatuses,
-  parseDeliveryId,
   type WebhookDelivery,
 } from '../../domain/webhooks/webhook-delivery.ts'
-import { showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
 import {
   EXAMPLE_TIME,
   exampleId,
@@ -30,9 +28,16 @@ import {
 } from '../../db/webhooks/webhook-deliveries.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { byId, byName } from '../contracts/parameters.ts'
-import { pathOf, readOne, readList, type Resource } from '../contracts/reads.ts'
+import {
+  notFound,
+  pathOf,
+  readOne,
+  readList,
+  requestedId,
+  type Resource,
+} from '../contracts/reads.ts'
 import { render } from '../contracts/render.ts'
-import { requestedEndpointId, endpointNotFound, endpointInPath } from './webhook-endpoints.ts'
+import { changesOfWebhooks, ownEndpoint } from './webhook-endpoints.ts'
 
 export const webhookReplaySchema = z
   .object({
@@ -67,24 +72,6 @@ export const replayWebhooksBody = z
     }),
   })
   .meta({ id: 'ReplayWebhooks' })
-
-interface Replay {
-  /** The id of the endpoint. */
-  readonly id: string
-  readonly since: Date
-  /** How many deliveries were started again. */
-  readonly deliveries: number
-}
-
-export function presentReplay({ id, since, deliveries }: Replay): Record<string, unknown> {
-  return {
-    object: 'webhook_replay',
-    endpoint: showEndpointId(id),
-    since: since.toISOString(),
-    deliveries,
-    has_more: deliveries === REPLAY_MAX,
-  }
-}
 
 const exampleDelivery = {
   id: exampleId('wd'),
@@ -168,13 +155,12 @@ export const deliveryFilters = {
 export const deliveryEndpoints: Endpoints = {
   'POST /v1/webhook-endpoints/:id/test': keyedLocally({
     operation: 'webhook_endpoint.test',
-    scope: 'webhooks:write',
     operationId: 'testWebhookEndpoint',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Test a webhook endpoint',
     description:
       'Sends the event `webhook_endpoint.test` to this endpoint alone, whichever types it has chosen. Read the delivery of the response to see the result.',
-    path: endpointInPath,
+    ...pathOf(ownEndpoint),
     body: noBody,
     answers: {
       202: {
@@ -185,9 +171,9 @@ export const deliveryEndpoints: Endpoints = {
       },
     },
     problems: ['webhook-endpoint-disabled'],
-    read: ({ request }) => requestedEndpointId(request),
+    read: ({ request }) => requestedId(ownEndpoint, request),
     async work(tx, id, tenantId) {
-      const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
+      const endpoint = (await findEndpoint(tx, tenantId, id)) ?? notFound()
       const deliveryId = await insertTestEvent(tx, endpoint)
       const delivery = deliveryId && (await findDelivery(tx, tenantId, deliveryId))
       if (!delivery) throw new ProblemError('webhook-endpoint-disabled')
@@ -200,12 +186,11 @@ export const deliveryEndpoints: Endpoints = {
   }),
   'POST /v1/webhook-endpoints/:id/replay': keyedLocally({
     operation: 'webhook_endpoint.replay',
-    scope: 'webhooks:write',
     operationId: 'replayWebhooks',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Replay failed webhooks',
     description: `Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to ${REPLAY_MAX} deliveries. Events that happened while the endpoint was disabled have no delivery: read them from \`/v1/events\`.`,
-    path: endpointInPath,
+    ...pathOf(ownEndpoint),
     body: {
       schema: replayWebhooksBody,
       example: { since: '2026-01-31T12:00:00Z' },
@@ -215,15 +200,16 @@ export const deliveryEndpoints: Endpoints = {
     },
     problems: ['webhook-endpoint-disabled'],
     read: ({ request, body: { since } }) => ({
-      id: requestedEndpointId(request),
+      id: requestedId(ownEndpoint, request),
       since: new Date(since),
     }),
     // The 202 is a final response: this operation only makes the deliveries pending again.
     async work(tx, { id, since }, tenantId) {
-      const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
+      const endpoint = (await findEndpoint(tx, tenantId, id)) ?? notFound()
       if (endpoint.status !== 'enabled') throw new ProblemError('webhook-endpoint-disabled')
       const deliveries = await replayFailedDeliveries(tx, endpoint, since, REPLAY_MAX)
-      const replay = presentReplay({ id, since, deliveries })
+      const shown = { endpointId: id, since, deliveries, hasMore: deliveries === REPLAY_MAX }
+      const replay = render(webhookReplaySchema, shown)
       return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
     },
   }),
@@ -251,9 +237,8 @@ export const deliveryEndpoints: Endpoints = {
   }),
   'POST /v1/webhook-deliveries/:id/redeliver': keyedLocally({
     operation: 'webhook_delivery.redeliver',
-    scope: 'webhooks:write',
     operationId: 'redeliverWebhook',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Redeliver a webhook',
     description:
       'Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.',
@@ -268,16 +253,11 @@ export const deliveryEndpoints: Endpoints = {
       },
     },
     problems: ['webhook-endpoint-disabled'],
-    read({ request }) {
-      const id = parseDeliveryId(String(request.params['id']))
-      if (id === undefined) throw new ProblemError('resource-not-found')
-      return id
-    },
+    read: ({ request }) => requestedId(ownDelivery, request),
     // The 202 is a final response: this operation only makes the delivery pending again.
     async work(tx, id, tenantId) {
       const enabled = await redeliverIfEnabled(tx, { tenantId, id })
-      const delivery = await findDelivery(tx, tenantId, id)
-      if (delivery === undefined) throw new ProblemError('resource-not-found')
+      const delivery = (await findDelivery(tx, tenantId, id)) ?? notFound()
       if (!enabled) throw new ProblemError('webhook-endpoint-disabled')
       return resourceResponse(202, deliveryPath(id), render(webhookDeliverySchema, delivery))
     },

@@ -3,10 +3,8 @@ import { z } from 'zod'
 import {
   disabledReasons,
   wantedEventTypes,
-  parseEndpointId,
   ENDPOINTS_MAX,
   endpointPath,
-  showEndpointId,
   type WebhookEndpoint,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import { EVERY_EVENT } from '../../domain/events/event-types.ts'
@@ -22,7 +20,6 @@ import { checkWebhookUrl } from '../../domain/webhooks/dialable-address.ts'
 import type { ServiceParts } from '../endpoint.ts'
 import { textField, optionalField, noBody } from '../requests/body-fields.ts'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import type { Request } from 'express'
 import {
   listEndpoints,
   findEndpoint,
@@ -35,8 +32,14 @@ import { jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idInPath } from '../contracts/parameters.ts'
-import { readOne, readList, type Resource } from '../contracts/reads.ts'
+import {
+  notFound,
+  pathOf,
+  readOne,
+  readList,
+  requestedId,
+  type Resource,
+} from '../contracts/reads.ts'
 import { render } from '../contracts/render.ts'
 
 const exampleEndpoint = {
@@ -136,18 +139,6 @@ function makeWebhookSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`
 }
 
-/** @throws ProblemError resource-not-found when it is not an id of a webhook endpoint. */
-export function requestedEndpointId(request: Request): string {
-  return parseEndpointId(String(request.params['id'])) ?? endpointNotFound()
-}
-
-/**
- * The answer is the same for a malformed id, an unknown id and the id of another tenant's endpoint.
- */
-export function endpointNotFound(): never {
-  throw new ProblemError('resource-not-found')
-}
-
 export const createWebhookEndpointBody = z.strictObject({
   url: urlField,
   event_types: eventTypesField.default([EVERY_EVENT]).meta({
@@ -171,21 +162,20 @@ export const updateWebhookEndpointBody = z.strictObject({
   }),
 })
 
-export const endpointInPath = idInPath('we', 'The id of the webhook endpoint.')
-
-const ownEndpoint: Resource<WebhookEndpoint> = {
+export const ownEndpoint: Resource<WebhookEndpoint> = {
   prefix: 'we',
   schema: webhookEndpointSchema,
   idInPath: 'The id of the webhook endpoint.',
   find: (sql, id, tenantId) => findEndpoint(sql, tenantId, id),
 }
 
+export const changesOfWebhooks = { tag: 'Webhooks', scope: 'webhooks:write' } as const
+
 export const webhookEndpoints: Endpoints = {
   'POST /v1/webhook-endpoints': keyedLocally({
     operation: 'webhook_endpoint.create',
-    scope: 'webhooks:write',
     operationId: 'createWebhookEndpoint',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Create a webhook endpoint',
     description:
       'Creates a webhook endpoint: from now on, the service sends the chosen events to its URL. Store the secret of the response to verify the signatures of webhooks; it cannot be retrieved later.',
@@ -246,13 +236,12 @@ export const webhookEndpoints: Endpoints = {
   }),
   'POST /v1/webhook-endpoints/:id': keyedLocally({
     operation: 'webhook_endpoint.update',
-    scope: 'webhooks:write',
     operationId: 'updateWebhookEndpoint',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Update a webhook endpoint',
     description:
       'Changes the fields that the request names, and keeps the others. With `disabled`, it disables the endpoint or enables it again. Waiting deliveries are sent to the new URL. The secret stays the same.',
-    path: endpointInPath,
+    ...pathOf(ownEndpoint),
     body: {
       schema: updateWebhookEndpointBody.meta({ id: 'UpdateWebhookEndpoint' }),
       example: { disabled: true },
@@ -268,21 +257,20 @@ export const webhookEndpoints: Endpoints = {
     problems: ['webhook-url-refused'],
     read({ parts, request, body: { event_types: eventTypes, ...fields } }) {
       if (fields.url !== undefined) refuseBadUrl(parts, fields.url)
-      return { id: requestedEndpointId(request), changes: { ...fields, eventTypes } }
+      return { id: requestedId(ownEndpoint, request), changes: { ...fields, eventTypes } }
     },
     async work(tx, { id, changes }, tenantId) {
-      const endpoint = (await updateEndpoint(tx, { tenantId, id }, changes)) ?? endpointNotFound()
+      const endpoint = (await updateEndpoint(tx, { tenantId, id }, changes)) ?? notFound()
       return resourceResponse(200, endpointPath(id), render(webhookEndpointSchema, endpoint))
     },
   }),
   'DELETE /v1/webhook-endpoints/:id': keyedLocally({
     operation: 'webhook_endpoint.delete',
-    scope: 'webhooks:write',
     operationId: 'deleteWebhookEndpoint',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Delete a webhook endpoint',
     description: 'Deletes a webhook endpoint. No more events are sent to its URL.',
-    path: endpointInPath,
+    ...pathOf(ownEndpoint),
     body: noBody,
     answers: {
       200: {
@@ -290,22 +278,21 @@ export const webhookEndpoints: Endpoints = {
         schema: deletedWebhookEndpointSchema,
       },
     },
-    read: ({ request }) => requestedEndpointId(request),
+    read: ({ request }) => requestedId(ownEndpoint, request),
     async work(tx, id, tenantId) {
-      if (!(await deleteEndpoint(tx, { tenantId, id }))) endpointNotFound()
-      const tombstone = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }
-      return { status: 200, headers: jsonType, body: JSON.stringify(tombstone) }
+      if (!(await deleteEndpoint(tx, { tenantId, id }))) notFound()
+      const body = JSON.stringify(render(deletedWebhookEndpointSchema, { id }))
+      return { status: 200, headers: jsonType, body }
     },
   }),
   'POST /v1/webhook-endpoints/:id/rotate-secret': keyedLocally({
     operation: 'webhook_endpoint.rotate_secret',
-    scope: 'webhooks:write',
     operationId: 'rotateWebhookSecret',
-    tag: 'Webhooks',
+    ...changesOfWebhooks,
     summary: 'Rotate the secret of a webhook endpoint',
     description:
       'Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events. After several rotations, the last three secrets that were replaced within 24 hours sign, too.',
-    path: endpointInPath,
+    ...pathOf(ownEndpoint),
     body: noBody,
     answers: {
       200: {
@@ -314,10 +301,10 @@ export const webhookEndpoints: Endpoints = {
         headers: ['Location'],
       },
     },
-    read: ({ request }) => requestedEndpointId(request),
+    read: ({ request }) => requestedId(ownEndpoint, request),
     async work(tx, id, tenantId) {
       const secret = makeWebhookSecret()
-      const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? endpointNotFound()
+      const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? notFound()
       const shown = render(webhookEndpointWithSecretSchema, { ...endpoint, secret })
       return resourceResponse(200, endpointPath(id), shown)
     },
