@@ -90,13 +90,11 @@ interface Asked {
   readonly prefer: Preferences
   /** How long it waited for the result. */
   readonly waitSeconds: number
+  /** Is told what the answer counts as if its status does not tell. */
+  readonly report: Report
 }
 
-/** An answer, and what it counts as if its status does not tell. */
-interface KeyedAnswer {
-  readonly answer: Answer
-  readonly result?: ReservationResult
-}
+type Report = (result: ReservationResult) => void
 
 /**
  * Returns the stored response. Without one, the request that owns the operation gets a 202, and so
@@ -109,15 +107,15 @@ export async function answerFor(
   parts: TenantParts,
   now: Reservation,
   asked: Asked,
-): Promise<KeyedAnswer> {
+): Promise<Answer> {
   const { key } = now
-  const { role, prefer } = asked
+  const { role, prefer, report } = asked
   if (role === 'retry')
     parts.keyed.replays.count(key, key.response === null ? 'conflicts' : 'replays')
   const preference = preferenceApplied(key, asked)
   if (key.response !== null) {
     const stored = replay(key, key.response, role)
-    return { answer: { ...stored, headers: { ...preference, ...stored.headers } } }
+    return { ...stored, headers: { ...preference, ...stored.headers } }
   }
   const later = {
     ...expiry(key),
@@ -127,10 +125,10 @@ export async function answerFor(
   if (isAccepted(key) && (role === 'owner' || prefer.respondAsync)) {
     const reading = resource.read(parts.store.sql, now)
     const { path, json } = (await withinStoreTimeout(parts, reading)) ?? lost(key)
-    const headers = { ...jsonType, ...later, location: path }
-    const answer = { status: 202, headers, body: JSON.stringify(json) }
     // A retry that gets the 202 of the first request executes nothing.
-    return role === 'owner' ? { answer } : { answer, result: resultOf(key) }
+    if (role === 'retry') report(key.status === 'unknown' ? 'unknown' : 'in_progress')
+    const headers = { ...jsonType, ...later, location: path }
+    return { status: 202, headers, body: JSON.stringify(json) }
   }
   const problem = {
     failed_retryable: 'provider-unavailable',
@@ -145,8 +143,6 @@ export async function answerFor(
 function lost({ id }: IdempotencyKey): never {
   throw new Error(`operation ${id} has lost its resource`)
 }
-
-const resultOf = ({ status }: IdempotencyKey) => (status === 'unknown' ? 'unknown' : 'in_progress')
 
 /** Whether the operation goes on by itself, so that a 202 is true. */
 function isAccepted({ response, status }: IdempotencyKey): boolean {
@@ -286,7 +282,7 @@ export type KeyedEndpoint = (
   parts: TenantParts,
   request: Request,
   tenantId: string,
-  report: (result: ReservationResult) => void,
+  report: Report,
 ) => Promise<Answer>
 
 const resultOfProblem: { readonly [Type in ProblemType]?: ReservationResult } = {

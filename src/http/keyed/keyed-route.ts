@@ -135,13 +135,7 @@ export function defineKeyedRoute(route: KeyedRoute): OperationEndpoint {
     const waitSeconds = secondsToWait(parts, prefer, role)
     const now = await waitUntilIdle(keyed, accepted, waitSeconds)
     if (now !== accepted) parts.keyed.answers.keep(epoch, now.key)
-    const { answer, result } = await answerFor(route.resource, parts, now, {
-      role,
-      prefer,
-      waitSeconds,
-    })
-    if (result !== undefined) report(result)
-    return answer
+    return await answerFor(route.resource, parts, now, { role, prefer, waitSeconds, report })
   })
   return { ...route, endpoint }
 }

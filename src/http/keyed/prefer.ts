@@ -40,11 +40,6 @@ const RETURNED = 'representation-with-idempotency'
 /** The preference, as `Preference-Applied` names it. */
 export const WITH_IDEMPOTENCY = `return=${RETURNED}`
 
-/** Whether the client prefers an answer that says in its body what its headers say of the key. */
-function prefersIdempotencyMember(headerValues: readonly string[]): boolean {
-  return readPreferences(headerValues).get('return') === RETURNED
-}
-
 function readPreferences(headerValues: readonly string[]): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>()
   for (const element of headerValues.flatMap((line) => line.match(LIST_ELEMENT) ?? [])) {
@@ -73,7 +68,7 @@ export function addIdempotencyMember(
   const { headers = {}, body } = answer
   const expires = headers['idempotency-key-expires']
   if (expires === undefined || typeof body !== 'string' || !body.endsWith('}')) return answer
-  const isPreferred = prefersIdempotencyMember(headerLines(request, 'prefer'))
+  const isPreferred = readPreferences(headerLines(request, 'prefer')).get('return') === RETURNED
   if (!isPreferred && IDEMPOTENCY_MEMBER === 'preferred') return answer
   const member = JSON.stringify({
     replayed: headers['idempotent-replayed'] !== undefined,
