@@ -27,7 +27,7 @@ import { showId } from '../../domain/resource-id.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import type { Operation } from '../../engine/define-operation.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
-import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
+import { currentTraceparent, withSpan } from '../../tracing/spans.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'
 import {
   headerLines,
@@ -199,20 +199,17 @@ async function findRecent(keyed: KeyedRequest): Promise<IdempotencyKey | undefin
 
 function reserveInLimits(parts: TenantParts, intent: Intent, draft: Draft): Promise<Reservation> {
   const tenant = { tenantId: intent.tenantId, most: parts.settings.MAX_ACTIVE_KEYS }
+  const attributes = () => ({
+    'atomic.operation.id': showId('op', intent.id),
+    'atomic.operation.name': intent.operation,
+  })
+  // The parent of the worker's spans.
+  const span = { name: 'reserve', kind: 'producer', attributes } as const
   return withinKeyLimits(parts, intent, (isKnown) =>
     parts.limits.activeKeys.within(tenant, isKnown, () =>
-      withSpan(reservationSpan(intent), () => reserve(parts, intent, draft)),
+      withSpan(span, () => reserve(parts, intent, draft)),
     ),
   )
-}
-
-/** The parent of the worker's spans. */
-function reservationSpan({ id, operation }: Intent): SpanDescription {
-  const attributes = () => ({
-    'atomic.operation.id': showId('op', id),
-    'atomic.operation.name': operation,
-  })
-  return { name: 'reserve', kind: 'producer', attributes }
 }
 
 async function reserve(parts: TenantParts, intent: Intent, draft: Draft): Promise<Reservation> {

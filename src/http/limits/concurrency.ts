@@ -72,13 +72,10 @@ export function createPlaces(most: number, waiting: (tenantId?: string) => numbe
     if (!place.isEnded) count(place, -1)
     place.isEnded = true
   }
-  const refuseOldest = (): void => {
-    const [refuse] = arriving.values()
-    refuse?.()
-  }
   return {
     take(request, response, isUnverified = false) {
-      if (isUnverified && unverified >= mostUnverified) refuseOldest()
+      const [refuseOldest] = arriving.values()
+      if (isUnverified && unverified >= mostUnverified) refuseOldest?.()
       const isFull =
         inUse.all() - waiting() >= most || (isUnverified && unverified >= mostUnverified)
       if (isFull) throw new ProblemError('overloaded')

@@ -143,15 +143,10 @@ export function createSharedCount(sql: Sql): SharedCount {
   }
 }
 
-interface Query {
-  readonly text: string
-  readonly values: readonly (string | number)[]
-}
-
 /** The package supports only the `pg` driver, and uses only `query` of its pool. */
 function asPgPool(sql: Sql) {
   return {
-    async query({ text, values }: Query) {
+    async query({ text, values }: { text: string; values: (string | number)[] }) {
       // The package multiplies seconds into milliseconds, which may not be an integer.
       const integers = values.map((value) =>
         typeof value === 'number' ? Math.round(value) : value,

@@ -4,9 +4,9 @@ import { open } from '../server/route.ts'
 import { z } from 'zod'
 import type { Endpoints } from '../contracts/contract.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
+import { statusIn } from '../../domain/problems/flavor.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
-import { showJson, type Answer } from '../responses/answer.ts'
+import { showJson } from '../responses/answer.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
 import { pageHeaders, VARY, html } from './docs.ts'
 import { markdown } from './docs-page.ts'
@@ -31,23 +31,15 @@ const problemPageSchema = z
   })
 
 const getProblem: OpenEndpoint = async ({ settings }, request) => {
-  const type = String(request.params['type'])
-  if (!isProblemType(type)) throw new ProblemError('resource-not-found')
+  const type = String(request.params['type']) as ProblemType
+  if (!Object.hasOwn(problems, type)) throw new ProblemError('resource-not-found')
+  const { title, meaning } = problems[type]
+  const status = statusIn(settings.IDEMPOTENCY_FLAVOR, type)
   // A client without an Accept header is not a browser and gets JSON.
-  const show = request.accepts(['json', 'html']) === 'html' ? showPage : showMeaning
-  return show(type, settings.IDEMPOTENCY_FLAVOR)
-}
-
-function showMeaning(type: ProblemType, flavor: Flavor): Answer {
-  const { title, meaning } = problems[type]
-  const status = statusIn(flavor, type)
-  const answer = showJson({ type: `/problems/${type}`, title, status, meaning })
-  return { ...answer, headers: { ...answer.headers, ...VARY } }
-}
-
-function showPage(type: ProblemType, flavor: Flavor): Answer {
-  const { title, meaning } = problems[type]
-  const status = statusIn(flavor, type)
+  if (request.accepts(['json', 'html']) !== 'html') {
+    const answer = showJson({ type: `/problems/${type}`, title, status, meaning })
+    return { ...answer, headers: { ...answer.headers, ...VARY } }
+  }
   const body = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -59,10 +51,6 @@ function showPage(type: ProblemType, flavor: Flavor): Answer {
 </html>
 `
   return { status: 200, headers: pageHeaders, body }
-}
-
-function isProblemType(type: string): type is ProblemType {
-  return Object.hasOwn(problems, type)
 }
 
 export const problemEndpoints: Endpoints = {
