@@ -138,16 +138,12 @@ export const fixture: OperationFixture = {
 `
 }
 
-/** The list of operations with the new one, before \`payment.follow\`, which no client begins. */
+/** The list of operations with the new one, behind the others that a client begins. */
 export function addToList(list: string, { camel, folder }: OperationNames): string {
-  const imports = [
-    `import { ${camel}Endpoint } from './${folder}/endpoint.ts'\n`,
-    `import { ${camel} } from './${folder}/phases.ts'\n`,
-  ].join('')
-  const entry = `  { operation: ${camel}, endpoint: ${camel}Endpoint },\n`
+  const added = `import { ${camel}Endpoint } from './${folder}/endpoint.ts'\n`
   return list
-    .replace('\ninterface Entry', `${imports}\ninterface Entry`)
-    .replace('  { operation: followPayment },\n', `${entry}  { operation: followPayment },\n`)
+    .replace('\n/** The POST endpoints', `${added}\n/** The POST endpoints`)
+    .replace('\n]\n', `\n  ${camel}Endpoint,\n]\n`)
 }
 
 /** The list of events that change no status, with the new one. */

@@ -97,7 +97,7 @@ describe('npm run new-operation', () => {
       expect(tests.filter((file) => `test/${file}`.startsWith(name))).not.toEqual([])
     }
     expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
-      '  { operation: releasePayment, endpoint: releasePaymentEndpoint },\n',
+      '  releasePaymentEndpoint,\n',
     )
   })
 
@@ -111,7 +111,7 @@ describe('npm run new-operation', () => {
     note(stdout)
 
     expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
-      '  { operation: sendReceiptPayment, endpoint: sendReceiptPaymentEndpoint },\n',
+      '  sendReceiptPaymentEndpoint,\n',
     )
     for (const path of ['openapi.yaml', 'openapi-operators.yaml', 'client/schema.ts']) {
       expect(stdout).toContain(`changed ${path}\n`)
