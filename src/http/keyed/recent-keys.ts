@@ -15,19 +15,15 @@ export function createRecentKeys(most = KEYS_MAX): RecentKeys {
   let latest = new Set<string>()
   return {
     has(tenantId, key) {
-      const name = nameOf(tenantId, key)
+      // Unambiguous, because all tenant ids have the same length.
+      const name = tenantId + key
       return latest.has(name) || older.has(name)
     },
     add(tenantId, key) {
-      latest.add(nameOf(tenantId, key))
+      latest.add(tenantId + key)
       if (latest.size < most / 2) return
       older = latest
       latest = new Set()
     },
   }
-}
-
-/** Unambiguous, because all tenant ids have the same length. */
-function nameOf(tenantId: string, key: string): string {
-  return tenantId + key
 }

@@ -2,7 +2,7 @@
 // guesser and not the store. Each process counts by itself. A key that has worked in this process is
 // never refused, because other clients may share the address of the guesser.
 import { isIPv6 } from 'node:net'
-import { hashApiKey } from '../../db/tenants/api-keys.ts'
+import { nameOfKey } from '../server/api-key-cache.ts'
 
 /** The address and the key of a request that is not authenticated yet. */
 export interface Attempt {
@@ -51,7 +51,7 @@ export function createInvalidKeysLimit(
   return {
     secondsUntilNext({ address, apiKey }) {
       if (limit === 0 || countOf(networkOf(address)) < limit) return undefined
-      if (workingKeys.has(nameOf(apiKey))) return undefined
+      if (workingKeys.has(nameOfKey(apiKey))) return undefined
       return Math.max(1, Math.ceil((windowEndsAtMs - now()) / 1_000))
     },
     failed({ address }) {
@@ -63,7 +63,7 @@ export function createInvalidKeysLimit(
       evictOldest(countsAround, ADDRESSES_MAX)
     },
     worked({ apiKey }) {
-      const name = nameOf(apiKey)
+      const name = nameOfKey(apiKey)
       // A set keeps the order of insertion: the first key has not worked for the longest time.
       workingKeys.delete(name)
       workingKeys.add(name)
@@ -82,11 +82,6 @@ function evictOldest(kept: Map<string, unknown> | Set<string>, most: number): vo
 function surroundingsOf(network: string): string {
   const separator = network.includes(':') ? ':' : '.'
   return network.split(separator).slice(0, 2).join(separator)
-}
-
-/** No key is kept in plain text. */
-function nameOf(apiKey: string): string {
-  return hashApiKey(apiKey).toString('latin1')
 }
 
 /**

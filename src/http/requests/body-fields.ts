@@ -13,17 +13,15 @@ const METADATA_MEMBERS_MAX = 45
 /** An amount in minor units. */
 const amountField = z.int().min(1).max(AMOUNT_MAX_MINOR)
 
-interface TextLength {
-  readonly min?: number
-  readonly max: number
-}
-
 /**
  * Text with a limited number of code points. `minLength` and `maxLength` in openapi.yaml count code
  * points (JSON Schema Validation 2020-12, section 6.3). Zod's own limits count UTF-16 units: an
  * emoji has two.
  */
-export function textField({ min = 0, max }: TextLength, text = z.string()): z.ZodString {
+export function textField(
+  { min = 0, max }: { min?: number; max: number },
+  text = z.string(),
+): z.ZodString {
   return text
     .refine((value) => countCharacters(value) >= min, {
       error: `Too small: expected string to have >=${min} characters`,
@@ -74,11 +72,8 @@ export const optionalField = <Field extends z.ZodType>(field: Field) =>
 /** Metadata that may be absent, null or empty, which is the same. */
 export const optionalMetadataField = metadataField.nullish().overwrite((members) => members ?? {})
 
-/** The body of a request without parameters. */
-const noFields = z.strictObject({})
-
 /** The body of a contract whose requests need none. */
-export const noBody = { schema: noFields, mayOmit: true }
+export const noBody = { schema: z.strictObject({}), mayOmit: true }
 
 const { amounts } = capabilitiesOf('stripe')
 
@@ -102,19 +97,17 @@ const MAXIMA = `The largest amount is ${amountMaxMinor('usd')}; in ${list(maxima
 
 const MINIMA = `The smallest amount at Stripe by currency: ${list(amounts.chargeMinimaMinor)}. Other currencies have no minimum here, but the provider may decline a small amount.`
 
-const chargeAmount = amountField.meta({
+/** The amount of a payment, in minor units. */
+export const chargeAmountField = amountField.meta({
   id: 'ChargeAmount',
   description: `${UNIT} ${MAXIMA} ${STEPS} ${MINIMA}`,
 })
 
-const partAmount = amountField.meta({ id: 'PartAmount', description: `${UNIT} ${STEPS}` })
-
-/** The amount of a payment, in minor units. */
-export const chargeAmountField = (description: string): z.ZodInt =>
-  chargeAmount.meta({ description })
-
 /** A part of the amount of a payment, in minor units. */
-export const partAmountField = (description: string): z.ZodInt => partAmount.meta({ description })
+export const partAmountField = amountField.meta({
+  id: 'PartAmount',
+  description: `${UNIT} ${STEPS}`,
+})
 
 function codesOf(decimals: number): string {
   const codes = currencies.filter((currency) => decimalsOf(currency) === decimals)

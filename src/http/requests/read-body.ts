@@ -16,12 +16,6 @@ const contentTypes = {
   json: new RegExp(`^application/json${UTF_8}`, 'i'),
   form: new RegExp(`^application/x-www-form-urlencoded${UTF_8}`, 'i'),
 }
-type ContentType = keyof typeof contentTypes
-
-interface BodyOptions {
-  readonly maxBytes?: number
-  readonly contentType?: ContentType
-}
 
 /**
  * Reads the body of a request. One that is too large is not kept, and its answer closes the
@@ -33,7 +27,10 @@ interface BodyOptions {
 export async function readBody(
   { limits }: Pick<ServiceParts, 'limits'>,
   request: IncomingMessage,
-  { maxBytes = BODY_MAX_BYTES, contentType = 'json' }: BodyOptions = {},
+  {
+    maxBytes = BODY_MAX_BYTES,
+    contentType = 'json',
+  }: { maxBytes?: number; contentType?: keyof typeof contentTypes } = {},
 ): Promise<Uint8Array> {
   const types = headerLines(request, 'content-type')
   if (types.length !== 1 || !contentTypes[contentType].test(types[0] ?? '')) {

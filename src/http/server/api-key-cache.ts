@@ -43,7 +43,7 @@ export function createApiKeyCache(
 
   return {
     recall(apiKey) {
-      const entry = cached.get(nameOf(apiKey))
+      const entry = cached.get(nameOfKey(apiKey))
       return entry !== undefined && entry.untilMs > now() ? entry.key : undefined
     },
     async find(apiKey) {
@@ -53,11 +53,12 @@ export function createApiKeyCache(
       const [oldest = ''] = cached.keys()
       if (cached.size >= CACHED_KEYS_MAX) cached.delete(oldest)
       const worksMs = Math.min(seconds, key.worksSeconds ?? seconds) * 1_000
-      cached.set(nameOf(apiKey), { key, untilMs: startedAtMs + worksMs })
+      cached.set(nameOfKey(apiKey), { key, untilMs: startedAtMs + worksMs })
       return key
     },
     forget,
   }
 }
 
-const nameOf = (apiKey: string): string => hashApiKey(apiKey).toString('latin1')
+/** No key is kept in plain text. */
+export const nameOfKey = (apiKey: string): string => hashApiKey(apiKey).toString('latin1')

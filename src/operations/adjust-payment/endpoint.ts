@@ -8,7 +8,7 @@ import { chargeAmountField } from '../../http/requests/body-fields.ts'
 import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 const adjustPaymentBody = z.strictObject({
-  amount: chargeAmountField('The new amount to hold.'),
+  amount: chargeAmountField.describe('The new amount to hold.'),
 })
 
 export const adjustPaymentEndpoint = paymentEndpoint({

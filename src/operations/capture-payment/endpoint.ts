@@ -8,9 +8,9 @@ import { partAmountField } from '../../http/requests/body-fields.ts'
 import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 const capturePaymentBody = z.strictObject({
-  amount: partAmountField(
-    'The amount to capture. By default all of it; the rest is released.',
-  ).optional(),
+  amount: partAmountField
+    .describe('The amount to capture. By default all of it; the rest is released.')
+    .optional(),
 })
 
 export const capturePaymentEndpoint = paymentEndpoint({

@@ -32,7 +32,7 @@ import {
 const RETURN_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[\x21-\x7E]+$/
 
 const fields = z.strictObject({
-  amount: chargeAmountField(
+  amount: chargeAmountField.describe(
     'The amount, such as 1999 for 19.99 usd. In digits only: `1e3` and `1000.0` are refused.',
   ),
   currency: z

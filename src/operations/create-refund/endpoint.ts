@@ -34,7 +34,7 @@ import {
 } from '../../http/requests/body-fields.ts'
 
 const createRefundBody = z.strictObject({
-  amount: partAmountField('The amount to refund. By default all that is left.').optional(),
+  amount: partAmountField.describe('The amount to refund. By default all that is left.').optional(),
   reason: optionalField(z.enum(refundReasons)).describe(
     'The reason, which is sent to the provider.',
   ),
