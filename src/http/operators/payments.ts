@@ -15,7 +15,6 @@ import { listDisputes } from '../../db/payments/disputes.ts'
 import { listRefunds } from '../../db/payments/refunds.ts'
 import { listDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
 import { presentEventWithoutSecret } from '../../domain/events/event.ts'
-import { presentLedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import { presentDispute } from '../../domain/payments/dispute.ts'
 import {
   AMOUNT_MAX_MINOR,
@@ -44,7 +43,11 @@ import { listReplays } from '../keyed/replay-counter.ts'
 import { currencyFilter, keyFilter, providerIdFilter, type Filter } from '../requests/list-query.ts'
 import { disputeSchema } from '../resources/disputes.ts'
 import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
-import { ledgerTransactionSchema, listLedgerTransactions } from '../resources/ledger.ts'
+import {
+  ledgerTransactionSchema,
+  listLedgerTransactions,
+  presentLedgerTransaction,
+} from '../resources/ledger.ts'
 import { paymentSchema, refundSchema } from '../resources/payment.ts'
 import { phaseRunSchema, presentPhaseRun } from '../resources/payments.ts'
 import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'

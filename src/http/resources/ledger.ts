@@ -15,13 +15,8 @@ import {
   ledgerKinds,
   type LedgerAccount,
   type LedgerKind,
+  type Posting,
 } from '../../domain/ledger/ledger.ts'
-import {
-  presentLedgerBalance,
-  presentLedgerTransaction,
-  type LedgerBalance,
-  type LedgerTransaction,
-} from '../../domain/ledger/ledger-transaction.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import {
   EXAMPLE_TIME,
@@ -33,6 +28,7 @@ import {
 } from '../contracts/fields.ts'
 import { byId, byName, byText, byTime } from '../contracts/parameters.ts'
 import { readOne, readList, type Resource } from '../contracts/reads.ts'
+import { render, type Json } from '../contracts/render.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { currencyFilter, refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
@@ -93,6 +89,35 @@ export const ledgerTransactionSchema = z
       },
     ],
   })
+
+/** One movement of money: the postings that were written together. */
+export interface LedgerTransaction {
+  readonly id: string
+  readonly kind: LedgerKind
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly disputeId: string | null
+  readonly currency: string
+  readonly postings: readonly Posting[]
+  readonly createdAt: Date
+}
+
+/** The sum of a tenant's postings to one account in one currency, in minor units. */
+interface LedgerBalance {
+  readonly account: LedgerAccount
+  readonly currency: string
+  readonly amountMinor: number
+}
+
+/** Debits are positive and credits negative, so the amounts sum to zero. */
+export function presentLedgerTransaction(transaction: LedgerTransaction): Json {
+  const { postings, currency } = transaction
+  const entries = postings.flatMap(({ debit, credit, amountMinor }) => [
+    { account: debit, amount: amountMinor, currency },
+    { account: credit, amount: -amountMinor, currency },
+  ])
+  return render(ledgerTransactionSchema, { ...transaction, entries })
+}
 
 const ledgerBalanceSchema = z
   .object({
@@ -192,7 +217,10 @@ export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<Le
 const listLedgerBalances: TenantEndpoint = async ({ store }, request, tenantId) => {
   refuseQuery(request.query)
   const balances = await readLedgerBalances(store.sql, tenantId)
-  return showJson({ object: 'list', data: balances.map(presentLedgerBalance), has_more: false })
+  const data = balances.map(({ amountMinor: amount, ...balance }) =>
+    render(ledgerBalanceSchema, { ...balance, amount }),
+  )
+  return showJson({ object: 'list', data, has_more: false })
 }
 
 const transaction = {
