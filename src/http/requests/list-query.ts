@@ -10,7 +10,7 @@ export const matchingFilter = (pattern: RegExp, expected: string): Filter<string
   parse: (text) => (pattern.test(text) ? text : undefined),
 })
 
-/** As it is stored: without quotes. */
+/** As it is stored: without quotes, in which it may have these characters (RFC 9651 section 3.3.3). */
 export const keyFilter = matchingFilter(
   new RegExp(`^[\\x20-\\x7E]{1,${KEY_LENGTH_MAX}}$`),
   'one idempotency key',

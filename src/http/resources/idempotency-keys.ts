@@ -34,6 +34,8 @@ import { problemResponse } from '../../domain/operations/stored-response.ts'
 import { cancelOperation } from '../../engine/cancel-operation.ts'
 import { findKey, readNamedRequest } from '../keyed/keyed-request.ts'
 import { doWithinLimits } from '../keyed/keyed-locally.ts'
+import { notFound } from '../contracts/reads.ts'
+import { keyFilter } from '../requests/list-query.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { tenant, keyless, open } from '../server/route.ts'
 import { getIdempotencyPolicy } from './idempotency-policy.ts'
@@ -91,9 +93,6 @@ const idempotencyKeySchema = z
     ],
   })
 
-/** A key in quotes may have these characters: RFC 9651 section 3.3.3. */
-const KEY = /^[\x20-\x7E]{1,255}$/
-
 const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tenantId) => {
   const text = readKeyInPath(request)
   const key = await findIdempotencyKey(store.sql, tenantId, text)
@@ -104,9 +103,7 @@ const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tenantId) =
 
 /** @throws ProblemError resource-not-found when no request can have had this key. */
 function readKeyInPath(request: Request): string {
-  const text = String(request.params['key'])
-  if (!KEY.test(text)) throw new ProblemError('resource-not-found')
-  return text
+  return keyFilter.parse(String(request.params['key'])) ?? notFound()
 }
 
 function showKey(key: IdempotencyKey): Answer {
