@@ -13,7 +13,7 @@ import {
 import { ConfigError } from './config-error.ts'
 import { answerSettings } from './answers/open-answers.ts'
 import { CONSTANTS, readConstants, type Constants } from './constants.ts'
-import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant-limits.ts'
+import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant.ts'
 import { providerNames, providerSettings, requireAllKeys } from './provider/adapters.ts'
 import { coversKeys, needsCover, retentionSettings } from './retention-settings.ts'
 

@@ -1,6 +1,6 @@
 // Renders the statuses of payments, refunds and operations as state diagrams, from the tables of the domain.
 import { operationMoves } from '../../src/domain/operations/operation.ts'
-import { initialStatus, paymentTransitions } from '../../src/domain/payments/payment-status.ts'
+import { initialStatus, paymentTransitions } from '../../src/domain/payments/payment.ts'
 import { refundTransitions } from '../../src/domain/payments/refund.ts'
 import { renderStateDiagram } from './markdown.ts'
 

@@ -7,6 +7,7 @@ import {
   type ApiObserver,
   type ReservationResult,
 } from '../http/observer.ts'
+import type { CircuitReport } from '../domain/deployment/service-process.ts'
 import { storeErrorKinds } from '../db/connection/store-errors.ts'
 import { observedEvents, type EngineObserver } from '../engine/observer.ts'
 import type { Metrics } from './metrics.ts'
@@ -186,17 +187,10 @@ function lightest(ids: Iterable<string>, weights: ReadonlyMap<string, number>): 
   return found
 }
 
-/** A circuit, as the report shows it. */
-interface Circuit<Kind> {
-  readonly kind: Kind
-  readonly state: 'closed' | 'open'
-  readonly seconds: number
-}
-
-interface Circuits<Kind> {
+interface Circuits<Kind extends CircuitReport['kind']> {
   /** A circuit opened or closed. */
   readonly turned: (kind: Kind, isOpen: boolean) => void
-  readonly read: () => Circuit<Kind>[]
+  readonly read: () => CircuitReport[]
 }
 
 type ApiCircuits = Circuits<(typeof storeCircuits)[number]>
@@ -209,7 +203,9 @@ export const workerCircuits = (callsProvider: boolean): WorkerCircuits =>
   createCircuits(callsProvider ? ['provider'] : [])
 
 /** The circuits are closed at first. */
-function createCircuits<Kind extends string>(kinds: readonly Kind[]): Circuits<Kind> {
+function createCircuits<Kind extends CircuitReport['kind']>(
+  kinds: readonly Kind[],
+): Circuits<Kind> {
   const states = new Map(kinds.map((kind) => [kind, { isOpen: false, sinceMs: performance.now() }]))
   return {
     turned(kind, isOpen) {

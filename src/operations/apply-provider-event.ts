@@ -31,8 +31,7 @@ import {
   type CancellationStatus,
 } from '../domain/idempotency/idempotency-key.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
-import type { Payment } from '../domain/payments/payment.ts'
-import { waitingStatuses } from '../domain/payments/payment-status.ts'
+import { type Payment, waitingStatuses } from '../domain/payments/payment.ts'
 import { followedRefundStatuses } from '../domain/payments/refund.ts'
 import { cancelOperation } from '../engine/cancel-operation.ts'
 import { cancelPayment, type CancelParameters } from './cancel-payment/phases.ts'

@@ -2,8 +2,12 @@
 // payment share these functions. Every update names the status that it leaves.
 import { changePayment, markProcessingAgain, resumePayment } from '../db/payments/payments.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
-import type { StartStatus } from '../domain/payments/payment-status.ts'
-import { withStatus, type Payment, type PaymentChange } from '../domain/payments/payment.ts'
+import {
+  type StartStatus,
+  withStatus,
+  type Payment,
+  type PaymentChange,
+} from '../domain/payments/payment.ts'
 
 export interface PaymentSubject {
   readonly payment: Payment

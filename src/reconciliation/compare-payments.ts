@@ -1,7 +1,6 @@
 // How payments are compared.
 import type { FindingKind } from '../domain/operations/finding.ts'
-import { type Payment, showPaymentId } from '../domain/payments/payment.ts'
-import type { PaymentStatus } from '../domain/payments/payment-status.ts'
+import { type Payment, showPaymentId, type PaymentStatus } from '../domain/payments/payment.ts'
 import {
   hasMovedOn,
   isFollowed,

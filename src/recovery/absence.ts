@@ -1,6 +1,6 @@
 // Decides whether a call counts as not executed, after a look-up that did not find it.
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
-import { wasAnswered } from '../domain/operations/verdict.ts'
+import { wasAnswered } from '../domain/operations/doubt-sentences.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { isRead, providerOf, type PhaseCall } from '../engine/phase-call.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'

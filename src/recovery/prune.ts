@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { asService, inService } from '../db/connection/transaction.ts'
 import { historySettings, type History, type RetentionDays } from '../retention-settings.ts'
-import { finalStatuses } from '../domain/payments/payment-status.ts'
+import { finalStatuses } from '../domain/payments/payment.ts'
 import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
 

@@ -10,8 +10,8 @@ import {
   cancellationReasons,
   captureMethods,
   expirySteps,
+  paymentTransitions,
 } from '../../src/domain/payments/payment.ts'
-import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
 import { refundReasons, refundTransitions } from '../../src/domain/payments/refund.ts'
 import { makeTenant } from './reservations.ts'
 import { store } from '../support/own-store.ts'

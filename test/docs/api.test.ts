@@ -1,7 +1,7 @@
 // Compares the hand-written parts of docs/api.md with the code.
 import { describe, expect, test } from '@jest/globals'
 import { readConfig } from '../../src/config.ts'
-import { paymentStatuses } from '../../src/domain/payments/payment-status.ts'
+import { paymentStatuses } from '../../src/domain/payments/payment.ts'
 import { renderProblem } from '../../src/domain/problems/flavor.ts'
 import { ProblemError } from '../../src/domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'

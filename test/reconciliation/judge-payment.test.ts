@@ -1,7 +1,10 @@
 // Tests the verdict for each status of ours with each standing at the provider.
 import { describe, expect, test } from '@jest/globals'
-import { paymentStatuses, type PaymentStatus } from '../../src/domain/payments/payment-status.ts'
-import type { Payment } from '../../src/domain/payments/payment.ts'
+import {
+  paymentStatuses,
+  type PaymentStatus,
+  type Payment,
+} from '../../src/domain/payments/payment.ts'
 import type { Standing } from '../../src/domain/payments/standing.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'

@@ -8,8 +8,9 @@ import {
   type PaymentChange,
   type PaymentNotes,
   type PaymentRequest,
+  waitingStatuses,
+  type PaymentStatus,
 } from '../../domain/payments/payment.ts'
-import { waitingStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import { createBatches } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { findIn, listOf, matching, type PageRequest } from '../connection/pages.ts'

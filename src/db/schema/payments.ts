@@ -10,8 +10,8 @@ import {
   captureMethods,
   expirySteps,
   statusesWithoutEffect,
+  paymentStatuses,
 } from '../../domain/payments/payment.ts'
-import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import {
   refundReasons,
   refundStatuses,

@@ -12,11 +12,7 @@ import {
   type ApiKey,
 } from '../../domain/tenants/api-key.ts'
 import type { Route } from '../../domain/payments/routing.ts'
-import {
-  limitsOf,
-  type LimitColumns,
-  type TenantLimits,
-} from '../../domain/tenants/tenant-limits.ts'
+import { limitsOf, type LimitColumns, type TenantLimits } from '../../domain/tenants/tenant.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { findIn, listOf, type PageRequest } from '../connection/pages.ts'

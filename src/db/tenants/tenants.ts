@@ -2,7 +2,13 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Route } from '../../domain/payments/routing.ts'
-import type { Tenant } from '../../domain/tenants/tenant.ts'
+import {
+  type Tenant,
+  limitsOf,
+  type LimitColumns,
+  type LimitName,
+  type TenantLimits,
+} from '../../domain/tenants/tenant.ts'
 import { insertApiKey } from './api-keys.ts'
 import type { Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
@@ -10,12 +16,6 @@ import { listOf, type PageRequest } from '../connection/pages.ts'
 import { objectsOf, type RowOf } from '../connection/rows.ts'
 import { asTenant, inService } from '../connection/transaction.ts'
 import type { tenants } from '../schema/tenants.ts'
-import {
-  limitsOf,
-  type LimitColumns,
-  type LimitName,
-  type TenantLimits,
-} from '../../domain/tenants/tenant-limits.ts'
 
 /** Creates a tenant without fees. Names are for people and need not be unique. */
 export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {

@@ -1,5 +1,5 @@
 // Lists the types of events.
-import { paymentStatuses } from '../payments/payment-status.ts'
+import { paymentStatuses } from '../payments/payment.ts'
 import { refundStatuses } from '../payments/refund.ts'
 
 /** Sent once before a hold ends: the client can still capture the payment. */

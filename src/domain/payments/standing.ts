@@ -5,8 +5,11 @@ import {
   waitingStatuses,
   type PaymentStatus,
   type WaitingStatus,
-} from './payment-status.ts'
-import type { Cancellation, Failure, Hold, Payment } from './payment.ts'
+  type Cancellation,
+  type Failure,
+  type Hold,
+  type Payment,
+} from './payment.ts'
 
 /**
  * `undecided`: the cardholder has not authenticated yet, or the provider is still working on it.

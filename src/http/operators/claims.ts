@@ -2,7 +2,7 @@
 import { RESOLUTION, VERDICT } from '../../db/operators/admin-actions.ts'
 import type { Sql, Transaction } from '../../db/connection/client.ts'
 import { firstIdAt, objectsOf } from '../../db/connection/rows.ts'
-import type { Verdict } from '../../domain/operations/verdict.ts'
+import type { Verdict } from '../../domain/operations/doubt-sentences.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 
 /** What all statements about an outcome have. */

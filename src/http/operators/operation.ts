@@ -2,10 +2,9 @@
 import { z } from 'zod'
 import { findOperationOverview, type OperationOverview } from './operations-search.ts'
 import { isInternalKey } from '../../domain/idempotency/idempotency-key.ts'
-import { resumeEffectOf, resumptionOf } from '../../domain/operations/doubt-sentences.ts'
+import { resumeEffectOf, resumptionOf, verdicts } from '../../domain/operations/doubt-sentences.ts'
 import { findingKinds } from '../../domain/operations/finding.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
-import { verdicts } from '../../domain/operations/verdict.ts'
 import { parseId } from '../../domain/resource-id.ts'
 import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import {

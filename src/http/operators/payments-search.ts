@@ -2,8 +2,7 @@
 // However few payments match the filters, a page looks at a bounded number of them, and says how far it
 // came. Tenants never see the results.
 import type { OperationRef } from '../../domain/operations/operation.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
-import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
+import type { Payment, PaymentStatus } from '../../domain/payments/payment.ts'
 import type { Fragment, Sql, Transaction } from '../../db/connection/client.ts'
 import {
   hasEntry,

@@ -21,8 +21,8 @@ import {
   presentPaymentWithoutSecret,
   showPaymentId,
   type Payment,
+  paymentStatuses,
 } from '../../domain/payments/payment.ts'
-import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import { presentRefund } from '../../domain/payments/refund.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'

@@ -28,8 +28,10 @@ import {
   KEY_LENGTH_MIN_MAX,
   type LimitName,
   type TenantLimits,
-} from '../../domain/tenants/tenant-limits.ts'
-import { showTenantId, TENANT_NAME, type Tenant } from '../../domain/tenants/tenant.ts'
+  showTenantId,
+  TENANT_NAME,
+  type Tenant,
+} from '../../domain/tenants/tenant.ts'
 import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, shownCount, shownFlag, shownText, timeField } from '../contracts/fields.ts'

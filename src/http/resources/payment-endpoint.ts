@@ -10,8 +10,8 @@ import {
   type PaymentCondition,
   type PaymentRow,
 } from '../../db/payments/payments.ts'
-import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
 import {
+  type PaymentStatus,
   type Payment,
   hasExpired,
   paymentPath,

@@ -6,8 +6,8 @@ import {
   captureMethods,
   presentPayment,
   type Payment,
+  paymentStatuses,
 } from '../../domain/payments/payment.ts'
-import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import { refundReasons, refundStatuses } from '../../domain/payments/refund.ts'
 import {
   EXAMPLE_TIME,

@@ -5,8 +5,6 @@ import {
   waitingStatusBefore,
   waitingStatuses,
   type WaitingStatus,
-} from '../../domain/payments/payment-status.ts'
-import {
   paymentAfter,
   type Cancellation,
   type CancelReason,

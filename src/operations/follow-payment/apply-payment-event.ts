@@ -12,8 +12,8 @@ import {
   paymentStatuses,
   waitingStatuses,
   type WaitingStatus,
-} from '../../domain/payments/payment-status.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
+  type Payment,
+} from '../../domain/payments/payment.ts'
 import { hasMovedOn, isFollowed, isSurplusHold } from '../../domain/payments/standing.ts'
 import {
   EXPIRY,

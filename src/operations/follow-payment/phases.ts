@@ -7,8 +7,6 @@ import {
   isFinal,
   waitingStatusBefore,
   waitingStatuses,
-} from '../../domain/payments/payment-status.ts'
-import {
   paymentAfter,
   type Cancellation,
   type PaymentChange,

@@ -19,6 +19,9 @@ import {
   listTenants,
   setTenantDisabled,
   setTenantFees,
+  changeTenantLimits,
+  findTenantLimits,
+  setProviders,
 } from '../../db/tenants/tenants.ts'
 import { inService } from '../../db/connection/transaction.ts'
 import {
@@ -26,7 +29,14 @@ import {
   ROTATION_GRACE_SECONDS_MAX,
   showKeyId,
 } from '../../domain/tenants/api-key.ts'
-import { showTenantId } from '../../domain/tenants/tenant.ts'
+import {
+  showTenantId,
+  describeOwners,
+  KEY_LENGTH_MIN_MAX,
+  LIMIT_MAX,
+  STORED_KEYS_MAX,
+  type LimitName,
+} from '../../domain/tenants/tenant.ts'
 import {
   readCount,
   readKeyId,
@@ -35,8 +45,17 @@ import {
   readTenantId,
   readTenantName,
   type Given,
+  readCustomers,
+  readLimit,
+  type OptionName,
 } from './arguments.ts'
-import { showKeys, showNewKey, showTenants } from './show.ts'
+import { showKeys, showNewKey, showTenants, showCustomers, showLimits } from './show.ts'
+import { assignCustomers, listCustomers } from '../../db/tenants/provider-customers.ts'
+import { readConfig } from '../../config.ts'
+import { takesCurrency } from '../../domain/payments/amount-rules.ts'
+import { isCurrency } from '../../domain/payments/currency.ts'
+import type { Route } from '../../domain/payments/routing.ts'
+import { capabilitiesOf, providerNames } from '../../provider/adapters.ts'
 
 /** In the audit trail. */
 const ACTOR = 'command line'
@@ -181,7 +200,7 @@ export function listKeys({ subject }: Given): Command {
 }
 
 /** Reads a whole list, page by page. */
-export async function readAll<Item extends { readonly id: string }>(
+async function readAll<Item extends { readonly id: string }>(
   read: (page: PageRequest) => Promise<Page<Item> | undefined>,
 ): Promise<Item[]> {
   const items: Item[] = []
@@ -192,4 +211,125 @@ export async function readAll<Item extends { readonly id: string }>(
     items.push(...(page?.items ?? []))
     if (page?.hasMore !== true) return items
   }
+}
+
+export function addCustomers({ subject, rest, values }: Given): Command {
+  const tenantId = readTenantId(subject)
+  const customers = readCustomers(rest)
+  const from = values.from === undefined ? undefined : readTenantId(values.from)
+  const previousTenant = from === undefined ? {} : { from: showTenantId(from) }
+  return (store) =>
+    change(store, 'customers.assign', async (tx) => {
+      if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
+      const assignment = { tenantId, provider: readConfig().PROVIDER, customers, from }
+      const owned = await assignCustomers(tx, assignment)
+      if (owned.length > 0) {
+        refuse(`${describeOwners(owned)} Name that tenant in --from to move them`)
+      }
+      const details = { result: 'assigned', customers, ...previousTenant }
+      const printed = `${subject} may charge ${customers.join(', ')}.\n`
+      return { subject: showTenantId(tenantId), details, printed }
+    })
+}
+
+export function listOwned({ subject }: Given): Command {
+  const tenantId = readTenantId(subject)
+  return async ({ sql }) => {
+    if ((await findTenant(sql, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
+    const owned = { tenantId, provider: readConfig().PROVIDER }
+    return showCustomers(await readAll((page) => listCustomers(sql, owned, page)))
+  }
+}
+
+const limitOptions = [
+  { option: 'writes', setting: 'RATE_LIMIT_WRITES', max: LIMIT_MAX },
+  { option: 'reads', setting: 'RATE_LIMIT_READS', max: LIMIT_MAX },
+  { option: 'active-keys', setting: 'MAX_ACTIVE_KEYS', max: LIMIT_MAX },
+  { option: 'stored-keys', setting: 'MAX_STORED_KEYS', max: STORED_KEYS_MAX },
+  { option: 'key-length', setting: 'KEY_LENGTH_MIN', max: KEY_LENGTH_MIN_MAX },
+] as const satisfies readonly { option: OptionName; setting: LimitName; max: number }[]
+
+export const limitOptionNames: readonly OptionName[] = limitOptions.map(({ option }) => option)
+
+/** Without an option it only shows the limits. */
+export function limits({ subject, values }: Given): Command {
+  const tenantId = readTenantId(subject)
+  const changes = limitOptions.flatMap(({ option, setting, max }) => {
+    const text = values[option]
+    return text === undefined ? [] : [[setting, readLimit(option, text, max)] as const]
+  })
+  if (changes.length === 0) {
+    return async ({ sql }) => {
+      const own = await findTenantLimits(sql, tenantId)
+      return showLimits(limitOptions, own ?? refuse(`there is no tenant ${subject}`))
+    }
+  }
+  const changed = Object.fromEntries(changes)
+  return (store) =>
+    change(store, 'tenant.limits', async (tx) => {
+      const own = await changeTenantLimits(tx, tenantId, changed)
+      if (own === undefined) refuse(`there is no tenant ${subject}`)
+      const details = { result: 'set', ...changed }
+      return { subject: showTenantId(tenantId), details, printed: showLimits(limitOptions, own) }
+    })
+}
+
+/** Without a provider it only shows the providers of the tenant's new payments. */
+export function providers({ subject, rest }: Given): Command {
+  const tenantId = readTenantId(subject)
+  if (rest.length === 0) {
+    return async ({ sql }) => {
+      const tenant = (await findTenant(sql, tenantId)) ?? refuse(`there is no tenant ${subject}`)
+      return showRoutes(tenant.providers)
+    }
+  }
+  const routes = rest.length === 1 && rest[0] === 'default' ? null : readRoutes(rest)
+  return (store) =>
+    change(store, 'tenant.providers', async (tx) => {
+      if (!(await setProviders(tx, tenantId, routes))) refuse(`there is no tenant ${subject}`)
+      const details = { result: 'set', providers: routes }
+      return { subject: showTenantId(tenantId), details, printed: showRoutes(routes) }
+    })
+}
+
+/** Reads `<provider>` or `<provider>:<currency>,...`, each provider once. */
+function readRoutes(texts: readonly string[]): Route[] {
+  const routes = texts.map(readRoute)
+  const repeated = routes.find(
+    ({ provider }, index) => routes.findIndex((route) => route.provider === provider) < index,
+  )
+  if (repeated !== undefined) throw new UsageError(`${repeated.provider} is named twice`)
+  return routes
+}
+
+function readRoute(text: string): Route {
+  const [provider = '', list, ...more] = text.split(':')
+  if (!providerNames.includes(provider) || more.length > 0) {
+    throw new UsageError(
+      `${JSON.stringify(text)} names no provider; there are ${providerNames.join(', ')}`,
+    )
+  }
+  if (list === undefined) {
+    if (capabilitiesOf(provider).everyCurrency) return { provider }
+    throw new UsageError(`${provider} needs its currencies: ${provider}:eur,usd`)
+  }
+  const currencies = list.split(',')
+  const wrong = currencies.find((currency) => !isCurrency(currency))
+  if (wrong !== undefined) {
+    throw new UsageError(`${JSON.stringify(wrong)} is not an ISO 4217 code in lower case`)
+  }
+  const { amounts } = capabilitiesOf(provider)
+  const foreign = currencies.find((currency) => !takesCurrency(amounts, currency))
+  if (foreign !== undefined) throw new UsageError(`${provider} does not take ${foreign}`)
+  return { provider, currencies: [...new Set(currencies)] }
+}
+
+function showRoutes(routes: readonly Route[] | null): string {
+  if (routes === null) return 'default  every currency (PROVIDER of the service)\n'
+  const width = Math.max(...routes.map(({ provider }) => provider.length))
+  return routes
+    .map(({ provider, currencies = ['every currency'] }) => {
+      return `${provider.padEnd(width)}  ${currencies.join(', ')}\n`
+    })
+    .join('')
 }

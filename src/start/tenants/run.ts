@@ -4,9 +4,9 @@ import { ConfigError } from '../../config-error.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
-import { addCustomers, listOwned } from './customers.ts'
-import { erase } from './erase-customer.ts'
 import {
+  addCustomers,
+  listOwned,
   addKey,
   create,
   GRACE_HOURS,
@@ -20,9 +20,11 @@ import {
   setReferences,
   switchTenant,
   type Command,
+  limitOptionNames,
+  limits,
+  providers,
 } from './commands.ts'
-import { limitOptionNames, limits } from './limits.ts'
-import { providers } from './providers.ts'
+import { erase } from './erase-customer.ts'
 
 const HELP = `Usage: npm run tenants -- <command> ...
 

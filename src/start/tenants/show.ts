@@ -1,7 +1,12 @@
 // Renders tenants and API keys as plain text for a terminal.
 import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
-import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
-import { showTenantId, type Tenant, type Customer } from '../../domain/tenants/tenant.ts'
+import {
+  type LimitName,
+  type TenantLimits,
+  showTenantId,
+  type Tenant,
+  type Customer,
+} from '../../domain/tenants/tenant.ts'
 
 /** The only place where a secret is printed. */
 export function showNewKey(key: ApiKey, secret: string): string {
