@@ -40,11 +40,15 @@ import { createResolver, type Resolve } from './names/resolver.ts'
 import { checkDelaysSeconds } from './provider/capabilities.ts'
 import { adapters, areSet, capabilitiesBy, eventSources } from './provider/adapters.ts'
 import { guardAccount } from './provider/guard-account.ts'
-import { CLOCK_TOLERANCE_SECONDS, guardClock } from './provider/guard-clock.ts'
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  guardClock,
+  createProviderClock,
+  type ProviderClock,
+} from './provider/guard-clock.ts'
 import { withCircuitBreaker } from './provider/circuit-breaker.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import type { EventReader, ProviderAdapter } from './provider/provider-adapter.ts'
-import { createProviderClock, type ProviderClock } from './provider/provider-clock.ts'
 import { createProviders, type Providers } from './provider/providers.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
 import { createSender } from './webhooks/send-webhook.ts'

@@ -1,18 +1,18 @@
 // The payment provider Braintree, called with Braintree's official package. Each call returns the
-// request that it made, and ends within the time limit.
+// request that it made, and ends within the time limit. Only some accounts have keys: what tells one call
+// from another is the order id of the transaction that it creates, or the state of the one it changes.
 import braintree from 'braintree'
 import type { Resolve } from '../../src/names/resolver.ts'
 import { connectCalls } from '../../src/provider/calls.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
-import type { ProviderClock } from '../../src/provider/provider-clock.ts'
-import { braintreeCalls } from './calls/index.ts'
+import type { ProviderClock } from '../../src/provider/guard-clock.ts'
 import { braintreeCapabilities, braintreeCapabilitiesWithKeys } from './capabilities.ts'
 import { type Connection, type Gateway, within, toOutcome } from './connection.ts'
 import { listDisputes, readDispute, retrieveDispute } from './disputes/disputes.ts'
 import { createWatchedAgent } from './http/watched-agent.ts'
 import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
-import { isJson } from '../../src/provider/json.ts'
+import { isJson } from '../../src/provider/provider-text.ts'
 import { typeOf } from './errors.ts'
 import type { Done, NotExecuted, Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
@@ -22,6 +22,11 @@ import { asRead, providerPaymentIdOf, unknown } from '../../src/provider/call-ou
 import { isSaleOf } from './answers.ts'
 import { refundStandingOf, standingOf } from './standing.ts'
 import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
+import { adjust } from './calls/adjust.ts'
+import { authorize } from './calls/authorize.ts'
+import { cancel } from './calls/cancel.ts'
+import { capture } from './calls/capture.ts'
+import { refundPayment } from './calls/refund.ts'
 
 export interface BraintreeOptions {
   readonly environment: 'production' | 'sandbox'
@@ -54,7 +59,13 @@ export function createBraintreeProvider(options: BraintreeOptions): PaymentProvi
   return {
     name: 'braintree',
     capabilities,
-    calls: connectCalls(connection, capabilities, braintreeCalls),
+    calls: connectCalls(connection, capabilities, {
+      authorize,
+      capture,
+      adjust,
+      cancel,
+      refund: refundPayment,
+    }),
     readAccount: () => readAccount(connection, options),
     retrieve: (payment) => retrievePayment(connection, payment),
     retrieveRefund: (refund) => retrieveRefund(connection, refund),

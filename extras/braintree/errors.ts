@@ -2,10 +2,8 @@
 // is `not_executed`; in doubt the outcome is `unknown`.
 import type { NotExecuted, Unknown } from '../../src/domain/operations/outcome.ts'
 import { timedOut, unknown, type CallDescription } from '../../src/provider/call-outcomes.ts'
-import { isJson } from '../../src/provider/json.ts'
-import { failureCode, neverSent } from '../../src/provider/deadline.ts'
-import { fitText } from '../../src/provider/provider-text.ts'
-import { CallTimeoutError } from '../../src/provider/deadline.ts'
+import { isJson, fitText } from '../../src/provider/provider-text.ts'
+import { failureCode, neverSent, CallTimeoutError } from '../../src/provider/deadline.ts'
 import type { Exchange } from './http/watched-agent.ts'
 
 /** The errors with which Braintree refuses a request before it processes it. */

@@ -1,7 +1,7 @@
 // Searches transactions. The package's own search calls back once for each transaction, and never ends
 // when one is missing, so this sends its two requests: one for the ids, one for each page. A page that
 // is not complete is an error, never the end.
-import { isJson } from '../../src/provider/json.ts'
+import { isJson } from '../../src/provider/provider-text.ts'
 import type { OnRepeat } from '../../src/provider/payment-provider.ts'
 import { readPatiently } from '../../src/provider/patience.ts'
 import { within, type Connection } from './connection.ts'

@@ -1,8 +1,7 @@
 // Reads a transaction of Braintree, of which no member is taken for granted: the package makes one of
 // any answer. A sale holds and captures money, a credit refunds it.
 import type { Correlation } from '../../src/provider/payment-provider.ts'
-import { isJson, type Json } from '../../src/provider/json.ts'
-import { fitTextOrNothing } from '../../src/provider/provider-text.ts'
+import { isJson, type Json, fitTextOrNothing } from '../../src/provider/provider-text.ts'
 import { readAmount } from './amounts.ts'
 import { correlationIn } from './order-id.ts'
 

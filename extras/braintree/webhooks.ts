@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import braintree from 'braintree'
 import { ProblemError } from '../../src/domain/problems/problem-error.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
-import { isJson, type Json } from '../../src/provider/json.ts'
+import { isJson, type Json } from '../../src/provider/provider-text.ts'
 import { correlationIn } from './order-id.ts'
 import { isTransactionId, readTime } from './transaction.ts'
 

@@ -8,8 +8,7 @@ import { CAPTURED } from '../standing.ts'
 import { isTransactionId, timeOfStatus, type Transaction } from '../transaction.ts'
 import { listTransactions, type Listing } from './records.ts'
 import { correlationIn } from '../order-id.ts'
-import { wonAt, type ReadDispute } from '../disputes/dispute-standing.ts'
-import { isWithin, searchDisputes } from '../disputes/disputes.ts'
+import { wonAt, type ReadDispute, isWithin, searchDisputes } from '../disputes/disputes.ts'
 
 const submitted: Listing = {
   type: 'sale',

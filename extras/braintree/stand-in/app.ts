@@ -1,20 +1,29 @@
 // Assembles the Braintree stand-in: a server with the wire format that Braintree's package speaks, what
-// it stores in memory, and faults on demand. It behaves as facts.md says, and
-// not more nicely.
+// it stores in memory, and faults on demand. It behaves as facts.md says, and not more nicely.
 import { createServer } from 'node:http'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { createFaultRules } from '../../../dev/stand-in/fault-rules.ts'
 import { createHangingConnections } from '../../../dev/stand-in/hanging-connections.ts'
 import { createListener, type Address, type Listener } from '../../../dev/stand-in/listener.ts'
 import { resetConnection, sendAnswer, type WireAnswer } from '../../../dev/stand-in/wire.ts'
-import { apiRoutes } from './api-routes.ts'
-import { createClock } from './clock.ts'
-import { createControlRoutes, type ControlParts } from './control.ts'
+import { createClock, createControlRoutes, type ControlParts } from './control.ts'
 import { faults, type FaultName } from './faults/faults.ts'
-import type { ApiRequest, Endpoint } from './requests/endpoint.ts'
-import { Refusal, refusedWith } from './requests/refusals.ts'
-import { createStorage, type Storage } from './storage.ts'
+import { Refusal, refusedWith, XML } from './requests/refusals.ts'
+import { createStorage, type Storage, type ApiRequest, type Endpoint } from './storage.ts'
 import { enter } from './transactions/transaction.ts'
+import { onceByKey } from './requests/request-keys.ts'
+import { searchDisputes, searchTransactionIds, searchTransactions } from './requests/searches.ts'
+import { renderXml } from './requests/xml.ts'
+import { showDispute } from './disputes/dispute.ts'
+import {
+  adjustAuthorization,
+  refundTransaction,
+  retrieveTransaction,
+  settleTransaction,
+  submitForSettlement,
+  voidTransaction,
+} from './transactions/changes.ts'
+import { createSale } from './transactions/sales.ts'
 
 export interface BraintreeStandIn {
   /** Starts to listen and returns the port. Port 0 picks a free one. */
@@ -143,3 +152,33 @@ function expireHolds({ transactions }: Storage, nowMs: number): void {
     if (status === 'authorized' && isOver) enter(transaction, 'authorization_expired', nowMs)
   }
 }
+
+const retrieveDispute: Endpoint = ({ id }, { disputes }) => {
+  const dispute = disputes.get(id)
+  if (dispute === undefined) throw refusedWith(404)
+  return { status: 200, body: renderXml('dispute', showDispute(dispute)), contentType: XML }
+}
+
+/** Each account of the merchant is named after its currency: `eur_account`. */
+const retrieveMerchantAccount: Endpoint = ({ id }) => {
+  const [, currency] = /^([a-z]{3})_account$/.exec(id) ?? []
+  if (currency === undefined) throw refusedWith(404)
+  const account = { id, currencyIsoCode: currency.toUpperCase(), status: 'active' }
+  return { status: 200, body: renderXml('merchantAccount', account), contentType: XML }
+}
+
+/** Below the merchant. Any other route is a 404. */
+const apiRoutes: readonly (readonly ['get' | 'post' | 'put', path: string, Endpoint])[] = [
+  ['post', '/transactions', onceByKey(createSale)],
+  ['post', '/transactions/advanced_search_ids', searchTransactionIds],
+  ['post', '/transactions/advanced_search', searchTransactions],
+  ['get', '/transactions/:id', retrieveTransaction],
+  ['put', '/transactions/:id/submit_for_settlement', onceByKey(submitForSettlement)],
+  ['put', '/transactions/:id/adjust_authorization', adjustAuthorization],
+  ['put', '/transactions/:id/void', onceByKey(voidTransaction)],
+  ['post', '/transactions/:id/refund', onceByKey(refundTransaction)],
+  ['put', '/transactions/:id/settle', settleTransaction],
+  ['post', '/disputes/advanced_search', searchDisputes],
+  ['get', '/disputes/:id', retrieveDispute],
+  ['get', '/merchant_accounts/:id', retrieveMerchantAccount],
+]

@@ -5,15 +5,13 @@ import { z } from 'zod'
 import { DELAY_DEFAULT_MS, type FaultRules } from '../../../dev/stand-in/fault-rules.ts'
 import { createFaultRoutes } from '../../../dev/stand-in/fault-routes.ts'
 import type { HangingConnections } from '../../../dev/stand-in/hanging-connections.ts'
-import type { Clock } from './clock.ts'
 import { disputeKinds, disputeStatuses, type Dispute } from './disputes/dispute.ts'
 import { faultNames, type FaultName } from './faults/faults.ts'
-import type { ApiRequest } from './requests/endpoint.ts'
 import { Refusal } from './requests/refusals.ts'
 import type { Member } from './requests/xml.ts'
-import { newId, type Storage } from './storage.ts'
-import { findTransaction } from './transactions/answers.ts'
+import { newId, type Storage, type ApiRequest } from './storage.ts'
 import { enter, showTransaction, type Status } from './transactions/transaction.ts'
+import { findTransaction } from './transactions/changes.ts'
 
 const settings = z.strictObject({
   request_keys: z.boolean().exactOptional(),
@@ -30,6 +28,22 @@ const newDispute = z.strictObject({
 const disputeStep = z.strictObject({ status: z.enum(disputeStatuses) })
 
 const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
+
+/** The machine's clock plus an offset that tests increase, in milliseconds since 1970. */
+export interface Clock {
+  now(): number
+  advance(seconds: number): void
+  reset(): void
+}
+
+export function createClock(systemNow: () => number): Clock {
+  let offsetMs = 0
+  return {
+    now: () => systemNow() + offsetMs,
+    advance: (seconds) => void (offsetMs += seconds * 1_000),
+    reset: () => void (offsetMs = 0),
+  }
+}
 
 export interface ControlParts {
   readonly storage: Storage

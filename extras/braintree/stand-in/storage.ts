@@ -1,6 +1,7 @@
 // What the stand-in knows, in memory: transactions, disputes, and the log of what it has executed, from
 // which all guarantees are counted. A refused request has no entry.
 import { randomBytes } from 'node:crypto'
+import type { WireAnswer } from '../../../dev/stand-in/wire.ts'
 import type { Dispute } from './disputes/dispute.ts'
 import { showAmount } from './transactions/amounts.ts'
 import type { Transaction } from './transactions/transaction.ts'
@@ -48,6 +49,23 @@ export interface Storage {
   append(entry: ExecutedEntry, nowMs: number): void
   reset(): void
 }
+
+export interface ApiRequest {
+  readonly method: string
+  /** Without the merchant: `/transactions/abc/void`. */
+  readonly path: string
+  /** The `:id` of the route; empty for a route without one. */
+  readonly id: string
+  /** The `transaction` of the body, or its `search`. */
+  readonly body: Readonly<Record<string, unknown>>
+  readonly query: Readonly<Record<string, unknown>>
+  /** What a rule of a fault matches. */
+  readonly params: { readonly payment_method?: unknown }
+  readonly nowMs: number
+}
+
+/** Answers a request from what is stored. It may throw a Refusal only before its first write. */
+export type Endpoint = (request: ApiRequest, storage: Storage) => WireAnswer
 
 const settingsDefault: Settings = {
   request_keys: false,

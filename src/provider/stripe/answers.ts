@@ -1,6 +1,6 @@
-// Reads an intent in an answer of Stripe. What it proves about a call, the file of the call decides: an
-// answer counts only if it confirms the request (the same object, amount, currency and status), and a
-// refusal can prove that the call was executed before.
+// Reads intents and refunds in answers of Stripe, and where a payment or refund stands. What an answer
+// proves about a call, the file of the call decides: it counts only if it confirms the request (the same
+// object, amount, currency and status), and a refusal can prove that the call was executed before.
 import Stripe from 'stripe'
 import {
   cancellationReasons,
@@ -8,10 +8,14 @@ import {
   type CancellationReason,
   type Hold,
   type Payment,
+  type Failure,
 } from '../../domain/payments/payment.ts'
-import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
-import { isInstant, isJson } from '../json.ts'
+import { fitTextOrNothing, isObjectId, isInstant, isJson, namedId } from '../provider-text.ts'
 import { UNEXPECTED_STATE } from './errors.ts'
+import type { Done, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
+import type { Standing } from '../../domain/payments/standing.ts'
+import { type CallDescription, unknown } from '../call-outcomes.ts'
+import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 
 export type Intent = Stripe.Response<Stripe.PaymentIntent>
 
@@ -65,4 +69,118 @@ export function refusedIntent(error: unknown) {
     error instanceof Stripe.errors.StripeInvalidRequestError && error.code === UNEXPECTED_STATE
   const intent = unexpected ? error.payment_intent : undefined
   return unexpected && intent !== undefined ? { error, intent } : undefined
+}
+
+/** The standing of the payment, if the intent is about this payment and in a possible state. */
+export function confirmStanding(
+  payment: Payment,
+  intent: Stripe.Response<Stripe.PaymentIntent>,
+  asked: CallDescription,
+): Done<Standing> | NotExecuted {
+  const answered = describeIntent(intent)
+  const about = isAbout(payment, intent) && intent.id === payment.providerPaymentId
+  const value = about ? standingOf(intent) : undefined
+  if (value !== undefined) return { outcome: 'done', value, asked, answered }
+  return { outcome: 'not_executed', reason: 'the answer is implausible', asked, answered }
+}
+
+/**
+ * The standing of an intent; undefined in a state that no payment of ours can have. No member of
+ * the intent is taken for granted.
+ *
+ * @see https://docs.stripe.com/payments/paymentintents/lifecycle
+ */
+export function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
+  switch (intent.status) {
+    case 'requires_action':
+    case 'processing':
+      return { status: 'undecided' }
+    case 'requires_capture':
+      return intent.amount_capturable === intent.amount
+        ? { status: 'held', ...holdOf(intent) }
+        : undefined
+    case 'succeeded':
+      return capturedStanding(intent)
+    case 'canceled':
+      return { status: 'canceled', ...cancellationOf(intent) }
+    case 'requires_payment_method':
+      return refusedStanding(intent)
+    default:
+      return undefined
+  }
+}
+
+function capturedStanding({ amount, amount_received }: Stripe.PaymentIntent) {
+  const possible =
+    Number.isInteger(amount_received) && amount_received > 0 && amount_received <= amount
+  return possible
+    ? ({ status: 'captured', amountCapturedMinor: amount_received } as const)
+    : undefined
+}
+
+/** Undefined without an error: then the intent was never confirmed, so we did not create it. */
+function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
+  if (error === null || error === undefined) return undefined
+  const failure: Failure = {
+    code: fitTextOrNothing(error.code) ?? fitTextOrNothing(error.type) ?? 'declined',
+    declineCode: fitTextOrNothing(error.decline_code) ?? null,
+    message: fitTextOrNothing(error.message) ?? '',
+  }
+  return { status: 'refused', failure } as const
+}
+
+/** The standing of a refund, if the answer is about this refund and in a possible state. */
+export function confirmRefund(
+  refund: Refund,
+  answer: Stripe.Response<Stripe.Refund>,
+  asked: CallDescription,
+): Done<RefundStanding> | Unknown {
+  const answered = {
+    status: answer.lastResponse?.statusCode,
+    request_id: fitTextOrNothing(answer.lastResponse?.requestId),
+    refund_id: fitTextOrNothing(answer.id),
+    refund_status: fitTextOrNothing(answer.status),
+    amount: typeof answer.amount === 'number' ? answer.amount : undefined,
+  }
+  const isAboutIt =
+    answer.object === 'refund' &&
+    isObjectId(answer.id) &&
+    answer.amount === refund.amountMinor &&
+    answer.currency === refund.currency
+  const value = isAboutIt ? refundStandingOf(answer) : undefined
+  return value === undefined
+    ? unknown(asked, answered, MISMATCH)
+    : { outcome: 'done', value, asked, answered }
+}
+
+/**
+ * The standing of a refund; undefined in a state that no refund of ours can have. Its money has left
+ * the balance when it has a movement there, and at the latest when it succeeded.
+ *
+ * @see https://docs.stripe.com/api/refunds/object
+ */
+export function refundStandingOf(refund: Stripe.Refund): RefundStanding | undefined {
+  const { id: providerRefundId, status, balance_transaction: movement } = refund
+  const moved = namedId(movement) !== null
+  switch (status) {
+    case 'succeeded':
+      return { providerRefundId, status, moved: true }
+    case 'pending':
+    case 'requires_action':
+    case 'canceled':
+      return { providerRefundId, status, moved }
+    case 'failed':
+      return { providerRefundId, status, failure: failureOf(refund), moved }
+    default:
+      return undefined
+  }
+}
+
+/** @see https://docs.stripe.com/refunds#failed-refunds */
+function failureOf({ failure_reason: reason }: Stripe.Refund): Failure {
+  return {
+    code: fitTextOrNothing(reason) ?? 'unknown',
+    declineCode: null,
+    message: 'The refund has failed. Its money is on the balance again.',
+  }
 }

@@ -3,12 +3,11 @@
 // behind: docs/decisions/0028-absence-needs-proof.md.
 import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { showId } from '../../domain/resource-id.ts'
-import { fitText } from '../provider-text.ts'
+import { fitText, isJson, type Json } from '../provider-text.ts'
 import { type CallDescription, unknown } from '../call-outcomes.ts'
 import { withinTimeLimit } from '../deadline.ts'
 import { describeFailure, type Connection } from './connection.ts'
 import { isMissing, wasSent } from './errors.ts'
-import { isJson, type Json } from '../json.ts'
 import type { IsMatch, ListReading } from './lists/pages.ts'
 
 export interface Search {

@@ -4,8 +4,7 @@ import Stripe from 'stripe'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
-import { isObjectId } from '../provider-text.ts'
-import { isInstant, isJson, isUuid, namedId, type Json } from '../json.ts'
+import { isObjectId, isInstant, isJson, isUuid, namedId, type Json } from '../provider-text.ts'
 
 /** Reads an event from the raw bytes of a request and its signature header. */
 export type ReadProviderEvent = (body: Uint8Array, signature: string | undefined) => ProviderEvent

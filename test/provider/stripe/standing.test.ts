@@ -1,7 +1,7 @@
 // Tests the standing of a payment, read through the adapter from a server that returns any answer
 // that a test chooses.
 import { expect, test } from '@jest/globals'
-import { confirmStanding } from '../../../src/provider/stripe/standing.ts'
+import { confirmStanding } from '../../../src/provider/stripe/answers.ts'
 import { adapterFor, authorized, identityOf, paymentOf } from './adapter-calls.ts'
 import { providerOfFile } from '../../support/own-provider.ts'
 

@@ -1,10 +1,9 @@
 // Remembers the request keys of calls, as an account with at-most-once processing does: the same request
 // again gets the transaction in its current state, and a call that left none cannot be repeated.
 import type { WireAnswer } from '../../../../dev/stand-in/wire.ts'
-import type { KeyUse, Storage } from '../storage.ts'
-import { findTransaction, transactionAnswer } from '../transactions/answers.ts'
-import type { ApiRequest, Endpoint } from './endpoint.ts'
+import type { KeyUse, Storage, ApiRequest, Endpoint } from '../storage.ts'
 import { invalid, Refusal } from './refusals.ts'
+import { findTransaction, transactionAnswer } from '../transactions/changes.ts'
 
 const KEPT_MS = 30 * 86_400_000
 const KEY_LENGTH_MAX = 255

@@ -1,10 +1,8 @@
 // Searches transactions and disputes, in two steps for transactions: the ids of all that match, newest
 // first, then a page of them. Times are compared by the minute, and the end is one minute later.
-import type { Dispute } from '../disputes/dispute.ts'
-import { showDispute } from '../disputes/dispute.ts'
+import { type Dispute, showDispute } from '../disputes/dispute.ts'
 import { showTransaction, type Transaction } from '../transactions/transaction.ts'
-import type { Storage } from '../storage.ts'
-import type { ApiRequest, Endpoint } from './endpoint.ts'
+import type { Storage, ApiRequest, Endpoint } from '../storage.ts'
 import { XML } from './refusals.ts'
 import { renderXml, type Member } from './xml.ts'
 

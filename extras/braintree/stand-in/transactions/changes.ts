@@ -1,9 +1,9 @@
 // Changes a transaction: captures, adjusts, voids, refunds and settles it, as its status allows.
-import type { Endpoint } from '../requests/endpoint.ts'
-import { invalid } from '../requests/refusals.ts'
-import { newId } from '../storage.ts'
+import type { WireAnswer } from '../../../../dev/stand-in/wire.ts'
+import { invalid, refusedWith, XML } from '../requests/refusals.ts'
+import { renderXml } from '../requests/xml.ts'
+import { newId, type Endpoint, type Storage } from '../storage.ts'
 import { requireAmount } from './amounts.ts'
-import { findTransaction, transactionAnswer } from './answers.ts'
 import { enter, showTransaction, type Status, type Transaction } from './transaction.ts'
 
 export const retrieveTransaction: Endpoint = ({ id }, storage) =>
@@ -92,4 +92,16 @@ export const settleTransaction: Endpoint = ({ id, nowMs }, storage) => {
   enter(transaction, 'settling', nowMs)
   enter(transaction, 'settled', nowMs)
   return transactionAnswer(transaction)
+}
+
+export function transactionAnswer(transaction: Transaction, status = 200): WireAnswer {
+  const body = renderXml('transaction', showTransaction(transaction))
+  return { status, body, contentType: XML }
+}
+
+/** @throws Refusal 404 when there is none with this id. */
+export function findTransaction({ transactions }: Storage, id: string): Transaction {
+  const transaction = transactions.get(id)
+  if (transaction === undefined) throw refusedWith(404)
+  return transaction
 }

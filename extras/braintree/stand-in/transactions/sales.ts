@@ -1,12 +1,11 @@
 // Creates sales: authorizes the amount on a payment method. Without a request key the same sale twice
 // makes two transactions, unless the second one is refused as a duplicate.
 import type { WireAnswer } from '../../../../dev/stand-in/wire.ts'
-import type { Endpoint } from '../requests/endpoint.ts'
 import { invalid, refusedTransaction } from '../requests/refusals.ts'
-import { newId, type Storage } from '../storage.ts'
+import { newId, type Storage, type Endpoint } from '../storage.ts'
 import { isListed, requireAmount } from './amounts.ts'
-import { transactionAnswer } from './answers.ts'
 import { enter, showTransaction, type Status, type Transaction } from './transaction.ts'
+import { transactionAnswer } from './changes.ts'
 
 interface Verdict {
   readonly status: Status

@@ -16,9 +16,9 @@ import {
   MISMATCH,
   refusedIntent,
   WITH_CHARGE,
+  standingOf,
 } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
-import { standingOf } from '../standing.ts'
 import { declinedBy, FOUND_MISMATCH, retrieveIntent, send, type StripeCall } from './call.ts'
 
 /** @see https://docs.stripe.com/api/payment_intents/increment_authorization */

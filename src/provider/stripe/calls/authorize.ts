@@ -5,12 +5,19 @@ import type { Outcome } from '../../../domain/operations/outcome.ts'
 import { showPaymentId, type Payment } from '../../../domain/payments/payment.ts'
 import { type CallDescription, unknown } from '../../call-outcomes.ts'
 import type { Authorization, CallIdentity } from '../../calls.ts'
-import { describeIntent, holdOf, type Intent, isAbout, MISMATCH, WITH_CHARGE } from '../answers.ts'
+import {
+  describeIntent,
+  holdOf,
+  type Intent,
+  isAbout,
+  MISMATCH,
+  WITH_CHARGE,
+  standingOf,
+} from '../answers.ts'
 import type { Connection } from '../connection.ts'
 import { pagesOf, type IsMatch } from '../lists/pages.ts'
 import { type ReadSharedList, shareLists } from '../lists/shared-lists.ts'
 import { findOne, type Explain } from '../matches.ts'
-import { standingOf } from '../standing.ts'
 import { declinedBy, FOUND_MISMATCH, send, statusOf, type StripeCall } from './call.ts'
 
 const WITH_CHARGES = { expand: WITH_CHARGE.expand.map((name) => `data.${name}`) }

@@ -9,9 +9,15 @@ import {
   unknown,
 } from '../../call-outcomes.ts'
 import type { Capture } from '../../calls.ts'
-import { cancellationOf, describeIntent, isAbout, MISMATCH, refusedIntent } from '../answers.ts'
+import {
+  cancellationOf,
+  describeIntent,
+  isAbout,
+  MISMATCH,
+  refusedIntent,
+  standingOf,
+} from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
-import { standingOf } from '../standing.ts'
 import { declinedBy, lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
 
 export const capture: StripeCall<'capture'> = {

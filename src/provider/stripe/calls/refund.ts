@@ -6,7 +6,7 @@ import { providerPaymentIdOf } from '../../call-outcomes.ts'
 import type { CallIdentity } from '../../calls.ts'
 import { pagesOf, type IsMatch, readMatches } from '../lists/pages.ts'
 import { findOne } from '../matches.ts'
-import { confirmRefund } from '../refund-standing.ts'
+import { confirmRefund } from '../answers.ts'
 import { send, type StripeCall } from './call.ts'
 
 export const refundPayment: StripeCall<'refund'> = {

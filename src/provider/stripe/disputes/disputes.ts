@@ -8,11 +8,17 @@ import {
   type DisputeStatus,
 } from '../../../domain/payments/dispute.ts'
 import type { OnRepeat, Window, PaymentOfObject, ProviderDispute } from '../../payment-provider.ts'
-import { fitTextOrNothing, isObjectId } from '../../provider-text.ts'
+import {
+  fitTextOrNothing,
+  isObjectId,
+  isInstant,
+  isJson,
+  namedId,
+  type Json,
+} from '../../provider-text.ts'
 import { asRead, unknown } from '../../call-outcomes.ts'
 import { MISMATCH } from '../answers.ts'
 import { toOutcome, type Connection } from '../connection.ts'
-import { isInstant, isJson, namedId, type Json } from '../../json.ts'
 import { patientPagesOf } from '../lists/pages.ts'
 import {
   correlationIn,

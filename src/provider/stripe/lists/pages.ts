@@ -3,9 +3,8 @@
 import Stripe from 'stripe'
 import type { OnRepeat } from '../../payment-provider.ts'
 import { readPatiently } from '../../patience.ts'
-import { isObjectId } from '../../provider-text.ts'
+import { isObjectId, isJson, type Json } from '../../provider-text.ts'
 import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../../deadline.ts'
-import { isJson, type Json } from '../../json.ts'
 
 /** The largest page that Stripe returns. */
 const PAGE_SIZE = 100

@@ -1,7 +1,7 @@
 // Shares lists among look-ups: one list serves all look-ups that begin within a moment of each
 // other and whose windows nearly agree, because Stripe limits reads. A list begins after the look-ups
 // that it serves, never before: it proves to each of them what a list of its own would.
-import type { Json } from '../../json.ts'
+import type { Json } from '../../provider-text.ts'
 import { type IsMatch, readMatches, type ListReading } from './pages.ts'
 
 /** By the time of creation, in seconds since 1970. Both ends are included. */

@@ -9,9 +9,15 @@ import type {
   Correlation,
 } from '../../payment-provider.ts'
 import type { MovementKind } from '../../../domain/ledger/ledger.ts'
-import { fitTextOrNothing, isObjectId } from '../../provider-text.ts'
+import {
+  fitTextOrNothing,
+  isObjectId,
+  isInstant,
+  isJson,
+  namedId,
+  type Json,
+} from '../../provider-text.ts'
 import type { Connection } from '../connection.ts'
-import { isInstant, isJson, namedId, type Json } from '../../json.ts'
 import { patientPagesOf } from '../lists/pages.ts'
 import {
   correlationIn,

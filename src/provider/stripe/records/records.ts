@@ -10,14 +10,12 @@ import type {
   Window,
   Correlation,
 } from '../../payment-provider.ts'
-import { isObjectId } from '../../provider-text.ts'
+import { isObjectId, isInstant, isJson, isUuid, namedId, type Json } from '../../provider-text.ts'
 import { withinTimeLimit } from '../../deadline.ts'
-import { type Connection } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import { isMissing } from '../errors.ts'
-import { isInstant, isJson, isUuid, namedId, type Json } from '../../json.ts'
 import { patientPagesOf } from '../lists/pages.ts'
-import { refundStandingOf } from '../refund-standing.ts'
-import { standingOf } from '../standing.ts'
+import { refundStandingOf, standingOf } from '../answers.ts'
 
 export async function* listPayments(connection: Connection, window: Window, onRepeat?: OnRepeat) {
   const { paymentIntents } = connection.stripe

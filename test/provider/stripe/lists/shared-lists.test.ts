@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Payment } from '../../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../../src/provider/payment-provider.ts'
-import type { Json } from '../../../../src/provider/json.ts'
+import type { Json } from '../../../../src/provider/provider-text.ts'
 import {
   shareLists,
   type CreatedWithin,
