@@ -10,7 +10,7 @@ import { isCurrency } from '../../src/domain/payments/currency.ts'
 const braintreeId = z.string().regex(/^[\w-]{1,100}$/, 'must be a key or an id of Braintree')
 
 /** `eur=acme_eur,usd=acme_usd`, as an object. */
-const merchantAccounts = z.string().transform((text, context): Record<string, string> => {
+const accountsByCurrency = z.string().transform((text, context): Record<string, string> => {
   const pairs = text.split(',').map((pair) => pair.trim().split('='))
   const isRight = pairs.every(
     ([currency = '', account = '', ...more]) =>
@@ -30,7 +30,7 @@ const braintreeSettings = {
   BRAINTREE_MERCHANT_ID: braintreeId.optional(),
   BRAINTREE_PUBLIC_KEY: braintreeId.optional(),
   BRAINTREE_PRIVATE_KEY: braintreeId.optional(),
-  BRAINTREE_MERCHANT_ACCOUNTS: merchantAccounts.optional(),
+  BRAINTREE_MERCHANT_ACCOUNTS: accountsByCurrency.optional(),
   BRAINTREE_REQUEST_KEYS: z.stringbool().default(false),
   BRAINTREE_API_BASE: httpUrl.optional(),
 }

@@ -18,7 +18,7 @@ import type { Done, NotExecuted, Outcome } from '../../src/domain/operations/out
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Refund, RefundStanding } from '../../src/domain/payments/refund.ts'
 import type { Standing } from '../../src/domain/payments/standing.ts'
-import { asRead, providerPaymentIdOf, unknown } from '../../src/provider/call-outcomes.ts'
+import { asRead, confirmed, providerPaymentIdOf } from '../../src/provider/call-outcomes.ts'
 import { isSaleOf } from './answers.ts'
 import { refundStandingOf, standingOf } from './standing.ts'
 import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
@@ -193,9 +193,7 @@ async function look<Value>(
     const answered = { status: exchange.status, ...describeTransaction(found) }
     const transaction = readTransaction(found)
     const value = transaction?.id === id ? valueOf(transaction) : undefined
-    return value === undefined
-      ? unknown(asked, answered, 'the answer is implausible')
-      : { outcome: 'done', value, asked, answered }
+    return confirmed(value, asked, answered, 'the answer is implausible')
   })
   return asRead(looked)
 }

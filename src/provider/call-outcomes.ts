@@ -1,6 +1,7 @@
 // Outcomes that every adapter reports in the same way.
-import type { Done, NotExecuted, Outcome, Unknown } from '../domain/operations/outcome.ts'
-import type { Payment } from '../domain/payments/payment.ts'
+import type { Declined, Done, NotExecuted, Outcome, Unknown } from '../domain/operations/outcome.ts'
+import type { Failure, Payment } from '../domain/payments/payment.ts'
+import type { Standing } from '../domain/payments/standing.ts'
 import { fitText } from './provider-text.ts'
 import type { CallTimeoutError } from './deadline.ts'
 
@@ -22,6 +23,35 @@ export function notExecuted(
   answered: CallDescription,
 ): NotExecuted {
   return { outcome: 'not_executed', reason, asked, answered }
+}
+
+/** `done` with what the answer confirms. If it confirms nothing, the outcome is unknown. */
+export function confirmed<Value>(
+  value: Value | undefined,
+  asked: CallDescription,
+  answered: CallDescription,
+  mismatch: string,
+): Done<Value> | Unknown {
+  return value === undefined
+    ? unknown(asked, answered, mismatch)
+    : { outcome: 'done', value, asked, answered }
+}
+
+/**
+ * A call on held money of which a look at the payment does not show that it was executed: it was not if
+ * the money is still `held`, it is refused if the payment is `canceled`, and `other` says what else.
+ */
+export function explainNotShown(
+  { providerPaymentId }: Payment,
+  standing: Standing | undefined,
+  asked: CallDescription,
+  answered: CallDescription,
+  { held, canceled, other }: { held: string; canceled: Failure; other: string },
+): Declined | NotExecuted | Unknown {
+  if (standing?.status === 'held') return notExecuted(held, asked, answered)
+  if (standing?.status !== 'canceled') return unknown(asked, answered, other)
+  const refused = { outcome: 'declined', failure: canceled, providerPaymentId } as const
+  return { ...refused, canceled: { reason: standing.reason }, asked, answered }
 }
 
 /** A call that did not end in time. */

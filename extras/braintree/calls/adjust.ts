@@ -1,18 +1,11 @@
 // Changes the held amount of a payment before it is captured.
-import type { Failure, Hold, Payment } from '../../../src/domain/payments/payment.ts'
-import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
+import type { Hold, Payment } from '../../../src/domain/payments/payment.ts'
+import { explainNotShown, providerPaymentIdOf } from '../../../src/provider/call-outcomes.ts'
 import { showAmount } from '../amounts.ts'
-import { type Confirm, declined, explainAnswer } from '../answers.ts'
+import { type Confirm, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
 import { holdOf } from '../standing.ts'
-import {
-  type BraintreeCall,
-  findChange,
-  FOUND_MISMATCH,
-  isUsedBy,
-  isWhole,
-  refuseAmount,
-} from './call.ts'
+import { type BraintreeCall, findChange, FOUND_MISMATCH, isUsedBy, refuseAmount } from './call.ts'
 
 /** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/adjust-authorization/node */
 export const adjust: BraintreeCall<'adjust'> = {
@@ -31,23 +24,17 @@ export const adjust: BraintreeCall<'adjust'> = {
     return await findChange(connection, payment, (transaction, standing, asked, answered) => {
       const value = confirm(payment, amountMinor)(transaction)
       if (value !== undefined) return { outcome: 'done', value, asked, answered }
-      if (standing?.status === 'held' && isWhole(payment, transaction)) {
-        return notExecuted('the amount is as it was', asked, answered)
-      }
-      if (standing?.status === 'canceled') {
-        const { reason } = standing
-        const refused = declined(PAYMENT_CANCELED, transaction, asked, answered)
-        return { ...refused, canceled: { reason } }
-      }
-      return unknown(asked, answered, FOUND_MISMATCH)
+      return explainNotShown(payment, standing, asked, answered, {
+        held: 'the amount is as it was',
+        canceled: {
+          code: '915218',
+          declineCode: null,
+          message: 'The payment was canceled at the provider, and cannot be adjusted.',
+        },
+        other: FOUND_MISMATCH,
+      })
     })
   },
-}
-
-const PAYMENT_CANCELED: Failure = {
-  code: '915218',
-  declineCode: null,
-  message: 'The payment was canceled at the provider, and cannot be adjusted.',
 }
 
 function confirm(payment: Payment, amountMinor: number): Confirm<Hold> {

@@ -17,8 +17,8 @@ import type { Exchange } from '../http/watched-agent.ts'
 import { showOrderId } from '../order-id.ts'
 import { searchAll } from '../searches.ts'
 import { holdOf, standingOf } from '../standing.ts'
-import { describeTransaction, isTransactionId, type Transaction } from '../transaction.ts'
-import { type BraintreeCall, FOUND_MISMATCH, keyOf, lookAt, refuseAmount, unclear } from './call.ts'
+import { describeTransaction, type Transaction } from '../transaction.ts'
+import { type BraintreeCall, lookAt, FOUND_MISMATCH, keyOf, refuseAmount, unclear } from './call.ts'
 
 export const authorize: BraintreeCall<'authorize'> = {
   async execute(connection, { payment }, { operationId, sendBeforeMs, providerKey }) {
@@ -49,15 +49,12 @@ export const authorize: BraintreeCall<'authorize'> = {
     const { tenantId, id: paymentId } = payment
     const { operationId, providerPaymentId: named } = trace
     const orderId = showOrderId({ tenantId, paymentId, operationId, refundId: null })
-    if (isTransactionId(named)) {
-      const outcome = await lookAt(connection, named, (transaction, asked, answered) =>
-        transaction.orderId === orderId && transaction.id === named
-          ? explainAuthorization(payment, orderId, transaction, asked, answered)
-          : undefined,
-      )
-      if (outcome !== undefined) return outcome
-    }
-    return await searchAuthorization(connection, payment, orderId, trace)
+    const outcome = await lookAt(connection, named, (transaction, asked, answered) =>
+      transaction.orderId === orderId && transaction.id === named
+        ? explainAuthorization(payment, orderId, transaction, asked, answered)
+        : undefined,
+    )
+    return outcome ?? (await searchAuthorization(connection, payment, orderId, trace))
   },
 }
 

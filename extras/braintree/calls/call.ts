@@ -14,7 +14,12 @@ import { type Connection, within } from '../connection.ts'
 import { classifyBraintreeError, isMissing } from '../errors.ts'
 import type { Exchange } from '../http/watched-agent.ts'
 import { standingOf } from '../standing.ts'
-import { describeTransaction, readTransaction, type Transaction } from '../transaction.ts'
+import {
+  describeTransaction,
+  isTransactionId,
+  readTransaction,
+  type Transaction,
+} from '../transaction.ts'
 
 export type BraintreeCall<Name extends CallName> = AdapterCall<Connection, Name>
 
@@ -35,8 +40,12 @@ export function isUsedBy(payment: Payment, transaction: Transaction): boolean {
   return isSaleOf(payment, transaction) && transaction.id === payment.providerPaymentId
 }
 
-export const isWhole = ({ amountMinor }: Payment, transaction: Transaction): boolean =>
-  transaction.amountMinor === amountMinor
+/** Undefined if another amount is held than that of the payment. */
+function standingIn({ amountMinor }: Payment, transaction: Transaction): Standing | undefined {
+  const standing = standingOf(transaction)
+  const isOther = standing?.status === 'held' && transaction.amountMinor !== amountMinor
+  return isOther ? undefined : standing
+}
 
 /** Reads the transaction of a payment that the provider already knows: its absence proves nothing. */
 export async function findChange<Value>(
@@ -52,11 +61,11 @@ export async function findChange<Value>(
   const id = providerPaymentIdOf(payment)
   const outcome = await lookAt(connection, id, (transaction, asked, answered) =>
     isSaleOf(payment, transaction) && transaction.id === id
-      ? explain(transaction, standingOf(transaction), asked, answered)
+      ? explain(transaction, standingIn(payment, transaction), asked, answered)
       : unknown(asked, answered, FOUND_MISMATCH),
   )
-  const missing = { asked: { call: 'transaction.find', transaction_id: id }, answered: {} }
-  return outcome ?? unknown(missing.asked, { looked: false }, `there is no transaction ${id}`)
+  const asked = { call: 'transaction.find', transaction_id: id }
+  return outcome ?? unknown(asked, { looked: false }, `there is no transaction ${id}`)
 }
 
 export const FOUND_MISMATCH = 'the transaction that was found does not match the request'
@@ -64,13 +73,14 @@ export const FOUND_MISMATCH = 'the transaction that was found does not match the
 /** Undefined when there is no such transaction, or when `explain` says that it is not the one. */
 export async function lookAt<Value>(
   connection: Connection,
-  id: string,
+  id: string | null,
   explain: (
     transaction: Transaction,
     asked: CallDescription,
     answered: CallDescription,
   ) => Outcome<Value> | undefined,
 ): Promise<Outcome<Value> | undefined> {
+  if (!isTransactionId(id)) return undefined
   const asked = { call: 'transaction.find', transaction_id: id }
   const exchange: Exchange = {}
   try {

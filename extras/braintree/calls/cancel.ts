@@ -9,7 +9,7 @@ import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider
 import { type Confirm, declined, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
 import { standingOf } from '../standing.ts'
-import { type BraintreeCall, findChange, isUsedBy, isWhole, keyOf } from './call.ts'
+import { type BraintreeCall, findChange, isUsedBy, keyOf } from './call.ts'
 
 /**
  * A void also undoes a capture that is not being settled yet. Then nothing is captured, so the payment
@@ -32,9 +32,7 @@ export const cancel: BraintreeCall<'cancel'> = {
     return await findChange(connection, payment, (transaction, standing, asked, answered) => {
       const value = confirm(payment, null)(transaction)
       if (value !== undefined) return { outcome: 'done', value, asked, answered }
-      if (standing?.status === 'held' && isWhole(payment, transaction)) {
-        return notExecuted('it is not canceled', asked, answered)
-      }
+      if (standing?.status === 'held') return notExecuted('it is not canceled', asked, answered)
       if (standing?.status === 'captured') {
         return declined(PAYMENT_CAPTURED, transaction, asked, answered)
       }

@@ -1,12 +1,12 @@
 // Captures the held money of a payment, or a part of it.
-import type { Failure, Payment } from '../../../src/domain/payments/payment.ts'
-import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
+import type { Payment } from '../../../src/domain/payments/payment.ts'
+import { explainNotShown, providerPaymentIdOf } from '../../../src/provider/call-outcomes.ts'
 import type { Capture } from '../../../src/provider/calls.ts'
 import { showAmount } from '../amounts.ts'
-import { type Confirm, declined, explainAnswer } from '../answers.ts'
+import { type Confirm, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
 import { CAPTURED } from '../standing.ts'
-import { type BraintreeCall, findChange, isUsedBy, isWhole, keyOf, refuseAmount } from './call.ts'
+import { type BraintreeCall, findChange, isUsedBy, keyOf, refuseAmount } from './call.ts'
 
 /** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/submit-for-settlement/node */
 export const capture: BraintreeCall<'capture'> = {
@@ -26,25 +26,18 @@ export const capture: BraintreeCall<'capture'> = {
     return await findChange(connection, payment, (transaction, standing, asked, answered) => {
       const value = confirm(payment, amountMinor)(transaction)
       if (value !== undefined) return { outcome: 'done', value, asked, answered }
-      if (standing?.status === 'held' && isWhole(payment, transaction)) {
-        return notExecuted('it is still held', asked, answered)
-      }
-      if (standing?.status === 'canceled') {
-        const { reason } = standing
-        const refused = declined(PAYMENT_CANCELED, transaction, asked, answered)
-        return { ...refused, canceled: { reason } }
-      }
       const isOther = standing?.status === 'captured'
-      const wrong = isOther ? 'captured with another amount' : transaction.status
-      return unknown(asked, answered, `the payment is ${wrong}`)
+      return explainNotShown(payment, standing, asked, answered, {
+        held: 'it is still held',
+        canceled: {
+          code: '91507',
+          declineCode: null,
+          message: 'The payment was canceled at the provider and cannot be captured.',
+        },
+        other: `the payment is ${isOther ? 'captured with another amount' : transaction.status}`,
+      })
     })
   },
-}
-
-const PAYMENT_CANCELED: Failure = {
-  code: '91507',
-  declineCode: null,
-  message: 'The payment was canceled at the provider and cannot be captured.',
 }
 
 /** Braintree answers a capture with the captured amount. */

@@ -5,6 +5,7 @@ import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund, RefundStanding } from '../../../src/domain/payments/refund.ts'
 import {
   asRead,
+  confirmed,
   providerPaymentIdOf,
   unknown,
   type CallDescription,
@@ -47,15 +48,12 @@ export const refundPayment: BraintreeCall<'refund'> = {
     const { tenantId, paymentId, id: refundId } = request.refund
     const orderId = showOrderId({ tenantId, paymentId, operationId, refundId })
     const saleId = providerPaymentIdOf(request.payment)
-    if (isTransactionId(named)) {
-      const outcome = await lookAt(connection, named, (transaction, asked, answered) =>
-        transaction.orderId === orderId && transaction.id === named
-          ? explainRefund(request, orderId, transaction, asked, answered)
-          : undefined,
-      )
-      if (outcome !== undefined) return outcome
-    }
-    return await readRefundsOf(connection, request, orderId, saleId)
+    const outcome = await lookAt(connection, named, (transaction, asked, answered) =>
+      transaction.orderId === orderId && transaction.id === named
+        ? explainRefund(request, orderId, transaction, asked, answered)
+        : undefined,
+    )
+    return outcome ?? (await readRefundsOf(connection, request, orderId, saleId))
   },
 }
 
@@ -73,10 +71,7 @@ async function waitForSettlement(
   const looked = await toOutcome(connection, asked, async (exchange): Promise<Outcome<string>> => {
     const found = await connection.gateway.transaction.find(id)
     const answered = { status: exchange.status, ...describeTransaction(found) }
-    const value = readTransaction(found)?.status
-    return value === undefined
-      ? unknown(asked, answered, MISMATCH)
-      : { outcome: 'done', value, asked, answered }
+    return confirmed(readTransaction(found)?.status, asked, answered, MISMATCH)
   })
   const outcome = asRead(looked)
   if (outcome.outcome === 'not_executed') return outcome
@@ -140,10 +135,7 @@ function explainRefund(
   asked: CallDescription,
   answered: CallDescription,
 ): Outcome<RefundStanding> {
-  const value = confirm(payment, refund, orderId)(transaction)
-  return value === undefined
-    ? unknown(asked, answered, MISMATCH)
-    : { outcome: 'done', value, asked, answered }
+  return confirmed(confirm(payment, refund, orderId)(transaction), asked, answered, MISMATCH)
 }
 
 /** A sale without a refund has an empty list. */

@@ -7,7 +7,7 @@ import type {
   DisputeStanding,
   DisputeStatus,
 } from '../../../src/domain/payments/dispute.ts'
-import { asRead, unknown } from '../../../src/provider/call-outcomes.ts'
+import { asRead, confirmed } from '../../../src/provider/call-outcomes.ts'
 import { isJson, fitTextOrNothing, type Json } from '../../../src/provider/provider-text.ts'
 import type { OnRepeat, Window, ProviderDispute } from '../../../src/provider/payment-provider.ts'
 import { toOutcome, within, type Connection } from '../connection.ts'
@@ -27,8 +27,7 @@ export async function retrieveDispute(
     const status = fitTextOrNothing(dispute?.members['status'])
     const answered = { status: exchange.status, dispute_id: dispute?.id, dispute_status: status }
     const value = dispute?.id === id ? dispute.standing : undefined
-    if (value === undefined) return unknown(asked, answered, 'the answer is implausible')
-    return { outcome: 'done', value, asked, answered }
+    return confirmed(value, asked, answered, 'the answer is implausible')
   })
   return asRead(looked)
 }

@@ -14,7 +14,7 @@ import { fitTextOrNothing, isObjectId, isInstant, isJson, namedId } from '../pro
 import { UNEXPECTED_STATE } from './errors.ts'
 import type { Done, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
-import { type CallDescription, unknown } from '../call-outcomes.ts'
+import { type CallDescription, confirmed } from '../call-outcomes.ts'
 import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
 
 export type Intent = Stripe.Response<Stripe.PaymentIntent>
@@ -147,10 +147,7 @@ export function confirmRefund(
     isObjectId(answer.id) &&
     answer.amount === refund.amountMinor &&
     answer.currency === refund.currency
-  const value = isAboutIt ? refundStandingOf(answer) : undefined
-  return value === undefined
-    ? unknown(asked, answered, MISMATCH)
-    : { outcome: 'done', value, asked, answered }
+  return confirmed(isAboutIt ? refundStandingOf(answer) : undefined, asked, answered, MISMATCH)
 }
 
 /**

@@ -303,17 +303,17 @@ function readRoutes(texts: readonly string[]): Route[] {
 }
 
 function readRoute(text: string): Route {
-  const [provider = '', list, ...more] = text.split(':')
+  const [provider = '', listed, ...more] = text.split(':')
   if (!providerNames.includes(provider) || more.length > 0) {
     throw new UsageError(
       `${JSON.stringify(text)} names no provider; there are ${providerNames.join(', ')}`,
     )
   }
-  if (list === undefined) {
+  if (listed === undefined) {
     if (capabilitiesOf(provider).everyCurrency) return { provider }
     throw new UsageError(`${provider} needs its currencies: ${provider}:eur,usd`)
   }
-  const currencies = list.split(',')
+  const currencies = listed.split(',')
   const wrong = currencies.find((currency) => !isCurrency(currency))
   if (wrong !== undefined) {
     throw new UsageError(`${JSON.stringify(wrong)} is not an ISO 4217 code in lower case`)

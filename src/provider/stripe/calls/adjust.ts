@@ -2,7 +2,8 @@
 import type { Outcome } from '../../../domain/operations/outcome.ts'
 import type { Hold, Payment } from '../../../domain/payments/payment.ts'
 import {
-  notExecuted,
+  confirmed,
+  explainNotShown,
   type CallDescription,
   providerPaymentIdOf,
   unknown,
@@ -19,7 +20,7 @@ import {
   standingOf,
 } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
-import { declinedBy, FOUND_MISMATCH, retrieveIntent, send, type StripeCall } from './call.ts'
+import { FOUND_MISMATCH, retrieveIntent, send, type StripeCall } from './call.ts'
 
 /** @see https://docs.stripe.com/api/payment_intents/increment_authorization */
 export const adjust: StripeCall<'adjust'> = {
@@ -44,24 +45,21 @@ export const adjust: StripeCall<'adjust'> = {
       const adjusted = confirm(payment, amountMinor, intent, asked)
       if (adjusted.outcome === 'done') return adjusted
       const isIt = isAbout(payment, intent) && intent.id === payment.providerPaymentId
-      const standing = isIt ? standingOf(intent)?.status : undefined
-      if (standing === 'held') return notExecuted('the amount is as it was', asked, answered)
-      if (standing === 'canceled') {
-        const refused = declinedBy(intent, PAYMENT_CANCELED, asked, answered)
-        return { ...refused, canceled: cancellationOf(intent) }
-      }
-      return unknown(asked, answered, FOUND_MISMATCH)
+      const standing = isIt ? standingOf(intent) : undefined
+      return explainNotShown(payment, standing, asked, answered, {
+        held: 'the amount is as it was',
+        canceled: {
+          code: UNEXPECTED_STATE,
+          declineCode: null,
+          message: 'The payment was canceled at the provider, and cannot be adjusted.',
+        },
+        other: FOUND_MISMATCH,
+      })
     })
   },
 }
 
 const ADJUST = 'payment_intents.increment_authorization'
-
-const PAYMENT_CANCELED = {
-  code: UNEXPECTED_STATE,
-  declineCode: null,
-  message: 'The payment was canceled at the provider, and cannot be adjusted.',
-}
 
 /** Stripe answers with the intent as it is now: the new amount is held. */
 function confirm(
@@ -76,9 +74,7 @@ function confirm(
     intent.id === payment.providerPaymentId &&
     intent.status === 'requires_capture' &&
     intent.amount_capturable === amountMinor
-  return isHeld
-    ? { outcome: 'done', value: holdOf(intent), asked, answered }
-    : unknown(asked, answered, MISMATCH)
+  return confirmed(isHeld ? holdOf(intent) : undefined, asked, answered, MISMATCH)
 }
 
 /** An intent that was canceled or captured meanwhile holds nothing that could be adjusted. */

@@ -3,6 +3,7 @@ import type Stripe from 'stripe'
 import type { Outcome } from '../../../domain/operations/outcome.ts'
 import type { Cancellation, Payment } from '../../../domain/payments/payment.ts'
 import {
+  confirmed,
   notExecuted,
   type CallDescription,
   providerPaymentIdOf,
@@ -29,8 +30,8 @@ export const cancel: StripeCall<'cancel'> = {
   },
   async find(connection, { payment }) {
     return await lookAtIntent(connection, payment, (intent, asked, answered) => {
-      const confirmed = confirm(payment, intent, answered, asked)
-      if (confirmed.outcome === 'done') return confirmed
+      const canceled = confirm(payment, intent, answered, asked)
+      if (canceled.outcome === 'done') return canceled
       if (CANCELABLE.has(intent.status)) return notExecuted('it is not canceled', asked, answered)
       if (intent.status === 'succeeded') {
         return declinedBy(intent, PAYMENT_CAPTURED, asked, answered)
@@ -57,9 +58,8 @@ function confirm(
   answered: CallDescription,
   asked: CallDescription,
 ): Outcome<Cancellation> {
-  const canceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
-  if (!canceled) return unknown(asked, answered, MISMATCH)
-  return { outcome: 'done', value: cancellationOf(intent), asked, answered }
+  const isCanceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
+  return confirmed(isCanceled ? cancellationOf(intent) : undefined, asked, answered, MISMATCH)
 }
 
 /**

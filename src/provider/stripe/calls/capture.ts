@@ -3,7 +3,8 @@ import type Stripe from 'stripe'
 import type { Outcome } from '../../../domain/operations/outcome.ts'
 import type { Payment } from '../../../domain/payments/payment.ts'
 import {
-  notExecuted,
+  confirmed,
+  explainNotShown,
   type CallDescription,
   providerPaymentIdOf,
   unknown,
@@ -18,7 +19,7 @@ import {
   standingOf,
 } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
-import { declinedBy, lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
+import { lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
 
 export const capture: StripeCall<'capture'> = {
   writes: 'payment_intents',
@@ -38,28 +39,24 @@ export const capture: StripeCall<'capture'> = {
   },
   async find(connection, { payment, amountMinor = payment.amountMinor }) {
     return await lookAtIntent(connection, payment, (intent, asked, answered) => {
-      const confirmed = confirm(payment, amountMinor, intent, answered, asked)
-      if (confirmed.outcome === 'done') return confirmed
-      const standing = standingOf(intent)?.status
-      if (standing === 'held') return notExecuted('it is still held', asked, answered)
-      if (standing === 'canceled') {
-        const refused = declinedBy(intent, PAYMENT_CANCELED, asked, answered)
-        return { ...refused, canceled: cancellationOf(intent) }
-      }
-      const wrong = standing === 'captured' ? 'captured with another amount' : statusOf(intent)
-      return unknown(asked, answered, `the payment is ${wrong}`)
+      const captured = confirm(payment, amountMinor, intent, answered, asked)
+      if (captured.outcome === 'done') return captured
+      const standing = standingOf(intent)
+      const isOther = standing?.status === 'captured'
+      return explainNotShown(payment, standing, asked, answered, {
+        held: 'it is still held',
+        canceled: {
+          code: UNEXPECTED_STATE,
+          declineCode: null,
+          message: 'The payment was canceled at the provider and cannot be captured.',
+        },
+        other: `the payment is ${isOther ? 'captured with another amount' : statusOf(intent)}`,
+      })
     })
   },
 }
 
 const CAPTURE = 'payment_intents.capture'
-
-/** Has the code with which Stripe refuses the same call. */
-const PAYMENT_CANCELED = {
-  code: UNEXPECTED_STATE,
-  declineCode: null,
-  message: 'The payment was canceled at the provider and cannot be captured.',
-}
 
 function confirm(
   payment: Payment,
@@ -68,11 +65,13 @@ function confirm(
   answered: CallDescription,
   asked: CallDescription,
 ): Outcome<Capture> {
-  const captured = intent.status === 'succeeded' && intent.amount_received === amountMinor
-  if (!isAbout(payment, intent) || intent.id !== payment.providerPaymentId || !captured) {
-    return unknown(asked, answered, MISMATCH)
-  }
-  return { outcome: 'done', value: { amountCapturedMinor: amountMinor }, asked, answered }
+  const isCaptured =
+    isAbout(payment, intent) &&
+    intent.id === payment.providerPaymentId &&
+    intent.status === 'succeeded' &&
+    intent.amount_received === amountMinor
+  const value = isCaptured ? { amountCapturedMinor: amountMinor } : undefined
+  return confirmed(value, asked, answered, MISMATCH)
 }
 
 /**
