@@ -25,6 +25,7 @@ export const completedWith = (
   status = 'completed', recovery_point = 'finished',
   response_version = ${RESPONSE_VERSION}, response_status = ${response.status},
   response_headers = ${JSON.stringify(response.headers)}::jsonb,
+  -- These fixed texts stay plain: docs/decisions/0044-encryption-in-the-process.md.
   response_body = ${response.body},
   finished_at = now(),
   expires_at = now() + ${retentionOfRow(sql, retention)} * interval '1 second'

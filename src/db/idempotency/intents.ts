@@ -158,7 +158,7 @@ async function writeIntents(
     findKeyRows(tx, tenantId, others),
     writeBeginnings(tx, tenantId, accepted, subscribers),
   ] as const
-  // Deliveries follow the events that they are of.
+  // With subscribers, the deliveries are written after the events.
   const areLast = subscribers.length === 0 && others.length === 0
   const [, used] = await (areLast ? lastly(tx, following) : together(following))
   const holders = new Map(used.map((row) => [row.key, keyFromRow(row)]))
@@ -187,7 +187,7 @@ interface Accepted {
   readonly resource: ResourceRow
 }
 
-/** Writes with what operations begin: a line in the timeline, a job, and the event of the resource. */
+/** Writes what every new operation begins with: a line in the timeline, a job, and the event of the resource. */
 async function writeBeginnings(
   tx: Transaction,
   tenantId: string,

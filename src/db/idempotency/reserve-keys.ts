@@ -135,10 +135,10 @@ async function readClock(
 }
 
 /**
- * Whether a request may use a key that was free: not if an expired use of it counts, nor if the request was
- * first sent so long ago that it may have been executed under a key that was deleted. It is younger than its
- * key can have been kept, and than every expired use of its key; that is known even if the retention was
- * shorter at that time.
+ * Whether a request may use a key that was free: not if an expired use of it counts, nor if the request
+ * may have been executed under a key that was deleted. A request that says when it was first sent must be
+ * younger than its key can have been kept, and than the last expired use of its key. See
+ * docs/decisions/0058-when-a-request-was-first-sent.md.
  */
 function mayUse(
   { expiredKeys, firstSent, retentionSeconds }: KeyRequest,

@@ -1,5 +1,5 @@
-// Claims, renews and gives back operations for workers. Every write is fenced by lease epoch and
-// recovery point, and leases expire by the database's clock.
+// Claims, renews and gives back operations for workers. Every write of an owner is fenced by lease epoch
+// and recovery point, and leases expire by the database's clock.
 import { randomUUID } from 'node:crypto'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
@@ -52,7 +52,8 @@ export async function claimEachIfUnowned(
             lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
             attempts = attempts + 1,
             in_doubt = in_doubt or status = 'processing',
-            phase_began_at = least(phase_began_at, now()),
+            -- Stays as the first claim of the phase has set it.
+            phase_began_at = coalesce(phase_began_at, now()),
             -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
             -- then.
             unknown_at = null,

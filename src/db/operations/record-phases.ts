@@ -128,7 +128,7 @@ export async function recordEach(sql: Sql, phases: readonly PhaseToRecord[]): Pr
   })
 }
 
-/** Whether the operation has gone on. It is its row that the rest of the transaction stands on. */
+/** Whether the operation has gone on: the rest of the transaction is written only if its row changed. */
 async function moveIfOwner(tx: Transaction, { claim, move }: PhaseToRecord): Promise<boolean> {
   const { count } =
     move.kind === 'advance'
@@ -159,7 +159,7 @@ async function moveIfOwner(tx: Transaction, { claim, move }: PhaseToRecord): Pro
   return count === 1
 }
 
-/** Writes what follows from the phases that were moved, but the events, which it returns. */
+/** Writes what follows from the phases that were moved, except the events, which it returns. */
 async function write(
   tx: Transaction,
   tenantId: string,

@@ -1,6 +1,7 @@
 // Fetches jobs in turns. A webhook endpoint with due jobs has a lane, and for other jobs a tenant. The
 // index leads from each lane to the next one, however many jobs lie between them: beside 100,000 jobs of
-// 100 tenants, 90 % of them of one, a fetch for 16 places takes 1.7 ms, and pg-boss's by groups 212.
+// 100 tenants, 90 % of them of one, a fetch for 16 places takes 1.7 ms, and pg-boss's by groups 212:
+// docs/decisions/0040-tenants-take-turns.md.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import {
   JOB_SCHEMA,
@@ -60,8 +61,8 @@ export async function createTurnsIndex(tx: Transaction): Promise<void> {
 }
 
 /**
- * Fetches due jobs of several lanes. `turn` walks from `after` on, until `union` meets a lane again, or
- * `limit` ends it. Locked jobs belong to another process. The new state is that of pg-boss's own fetch.
+ * Fetches due jobs of several lanes. The recursion goes from one lane with due jobs to the next, from
+ * `after` on, until it is back at one that it has seen, or has enough of them. Locked jobs belong to another process. The new state is that of pg-boss's own fetch.
  * The name of the queue is in the text, for the planner and the logs.
  */
 export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Promise<FetchedJob[]> {

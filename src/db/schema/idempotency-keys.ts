@@ -53,7 +53,7 @@ export const idempotencyKeys = pgTable(
     failureKept: t.boolean('failure_kept').notNull().default(false),
     /** Whether it has replayed the failure. Without `failure_kept` it says nothing. */
     failureCertain: t.boolean('failure_certain').notNull().default(false),
-    /** Distinguishes the provider keys of a phase; it advances when a kept failure did nothing. */
+    /** Distinguishes the provider keys of an operation; it advances when a kept failure did nothing. */
     keyGeneration: t.smallint('key_generation').notNull().default(0),
     lastError: t.text('last_error'),
     /** The job of the operation. The sweeper finds pending operations whose job is gone by it. */
@@ -175,7 +175,7 @@ export interface Evidence {
 
 /**
  * What remains of a deleted key: it names the resource that the key created, so that a late retry learns of
- * it and never charges silently. It is written before the key is deleted.
+ * it and never charges silently. It is written in the transaction that deletes the key.
  */
 export const keyTombstones = pgTable(
   'key_tombstones',
