@@ -5,6 +5,7 @@ import {
   hasExpired,
   paymentAfter,
   paymentPath,
+  presentFailure,
   presentPayment,
   type Failure,
   type Payment,
@@ -54,12 +55,7 @@ export function finishWithRefusedHold(
 }
 
 function refusal(payment: Payment, failure: Failure, type: StoredProblem): Refusal {
-  const error = { ...stripeError(failure), type: failureTypeOf(failure) }
+  const error = { ...presentFailure(failure), type: failureTypeOf(failure) }
   const extensions = { payment: presentPayment(payment), error }
   return { type, detail: failure.message, extensions }
-}
-
-/** A failure as a member of Stripe's `error`. */
-export function stripeError(failure: Failure): Record<string, unknown> {
-  return { code: failure.code, decline_code: failure.declineCode, message: failure.message }
 }

@@ -83,12 +83,8 @@ export function entryOfRefund({ currency, amountMinor }: Amount): LedgerEntry {
 
 /** The ledger entry for a refund that failed or was canceled after its money had moved. */
 export function entryOfFailedRefund({ currency, amountMinor }: Amount): LedgerEntry {
-  const postings = postingsOfRefund(amountMinor).map(({ debit, credit, ...posting }) => ({
-    ...posting,
-    debit: credit,
-    credit: debit,
-  }))
-  return { kind: 'refund_failure', currency, postings }
+  const posting = { debit: 'provider_receivable', credit: 'refunds', amountMinor } as const
+  return { kind: 'refund_failure', currency, postings: [posting] }
 }
 
 /** The provider owes us the captured amount; we owe it to the merchant, minus the fee. */
@@ -132,15 +128,10 @@ export function entriesOfDispute(moved: DisputeMovement): LedgerEntry[] {
   const withdrawal = { debit: disputes, credit: receivable, amountMinor: withdrawnMinor }
   const reinstatement = { debit: receivable, credit: disputes, amountMinor: reinstatedMinor }
   const fee = postingOfProviderFee(feeMinor)
-  return [
-    ...(withdrawnMinor === 0
-      ? []
-      : [{ kind: 'dispute', currency, postings: [withdrawal] } as const]),
-    ...(reinstatedMinor === 0
-      ? []
-      : [{ kind: 'dispute_reversal', currency, postings: [reinstatement] } as const]),
-    ...(fee === undefined
-      ? []
-      : [{ kind: 'provider_fee', currency: feeCurrency, postings: [fee] } as const]),
+  const entries: LedgerEntry[] = [
+    { kind: 'dispute', currency, postings: [withdrawal] },
+    { kind: 'dispute_reversal', currency, postings: [reinstatement] },
+    { kind: 'provider_fee', currency: feeCurrency, postings: fee === undefined ? [] : [fee] },
   ]
+  return entries.filter(({ postings }) => postings.some(({ amountMinor }) => amountMinor !== 0))
 }

@@ -145,30 +145,25 @@ export function writesOfDispute(
 
 function eventsOf(before: DisputeStanding, after: DisputeStanding): DisputeChangeType[] {
   const isClosed = closedDisputeStatuses.includes(after.status)
-  return [
-    ...(hasNewTerms(before, after) ? (['dispute.updated'] as const) : []),
-    ...(after.withdrawnMinor > before.withdrawnMinor ? (['dispute.funds_withdrawn'] as const) : []),
-    ...(after.reinstatedMinor > before.reinstatedMinor
-      ? (['dispute.funds_reinstated'] as const)
-      : []),
-    ...(isClosed && after.status !== before.status ? (['dispute.closed'] as const) : []),
+  const changes: readonly (readonly [DisputeChangeType, boolean])[] = [
+    ['dispute.updated', hasNewTerms(before, after)],
+    ['dispute.funds_withdrawn', after.withdrawnMinor > before.withdrawnMinor],
+    ['dispute.funds_reinstated', after.reinstatedMinor > before.reinstatedMinor],
+    ['dispute.closed', isClosed && after.status !== before.status],
   ]
+  return changes.filter(([, happened]) => happened).map(([type]) => type)
 }
 
+const moneyMembers = ['withdrawnMinor', 'reinstatedMinor', 'feeMinor'] as const
+const terms = ['status', 'amountMinor', 'currency', 'reason'] as const
+
 function hasMoved(before: DisputeStanding, after: DisputeStanding): boolean {
-  return (
-    after.withdrawnMinor !== before.withdrawnMinor ||
-    after.reinstatedMinor !== before.reinstatedMinor ||
-    after.feeMinor !== before.feeMinor
-  )
+  return moneyMembers.some((name) => after[name] !== before[name])
 }
 
 function hasNewTerms(before: DisputeStanding, after: DisputeStanding): boolean {
   return (
-    after.status !== before.status ||
-    after.amountMinor !== before.amountMinor ||
-    after.currency !== before.currency ||
-    after.reason !== before.reason ||
+    terms.some((name) => after[name] !== before[name]) ||
     after.evidenceDueAt?.getTime() !== before.evidenceDueAt?.getTime()
   )
 }

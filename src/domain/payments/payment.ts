@@ -231,6 +231,11 @@ export function amountLeftMinor(payment: Payment): number {
   return amountCapturedMinor - amountRefundedMinor - amountRefundingMinor
 }
 
+/** As payments and refunds show it, and the `error` of a problem. */
+export function presentFailure({ code, declineCode, message }: Failure): Record<string, unknown> {
+  return { code, decline_code: declineCode, message }
+}
+
 /** The API path of a payment. */
 export function paymentPath(id: string): string {
   return `/v1/payments/${showPaymentId(id)}`
@@ -269,11 +274,7 @@ function render(
     reference: payment.reference,
     metadata: payment.metadata,
     ...nextAction,
-    failure: payment.failure && {
-      code: payment.failure.code,
-      decline_code: payment.failure.declineCode,
-      message: payment.failure.message,
-    },
+    failure: payment.failure && presentFailure(payment.failure),
     cancellation_reason: payment.cancellationReason,
     capture_before: payment.captureBefore?.toISOString() ?? null,
     provider: { name: payment.provider, payment_id: payment.providerPaymentId },

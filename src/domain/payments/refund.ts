@@ -1,8 +1,7 @@
 // Defines refunds, and renders them for the API. The standing of a refund is its state at the provider: it
 // decides which status of our refund follows, and what is posted to the ledger.
-import type { Failure } from './payment.ts'
 import { parseId, showId } from '../resource-id.ts'
-import { showPaymentId } from './payment.ts'
+import { presentFailure, showPaymentId, type Failure } from './payment.ts'
 import { entryOfFailedRefund, entryOfRefund, type LedgerEntry } from '../ledger/ledger.ts'
 
 /**
@@ -100,11 +99,7 @@ export function presentRefund(refund: Refund): Record<string, unknown> {
     reason: refund.reason,
     reference: refund.reference,
     metadata: refund.metadata,
-    failure: refund.failure && {
-      code: refund.failure.code,
-      decline_code: refund.failure.declineCode,
-      message: refund.failure.message,
-    },
+    failure: refund.failure && presentFailure(refund.failure),
     created_at: refund.createdAt.toISOString(),
   }
 }

@@ -8,9 +8,9 @@ export interface FieldError {
 }
 
 export interface ProblemOptions {
-  readonly detail?: string
+  readonly detail?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
-  readonly errors?: readonly FieldError[]
+  readonly errors?: readonly FieldError[] | undefined
   /** Further members of the body. */
   readonly extensions?: Readonly<Record<string, unknown>>
   readonly cause?: unknown
@@ -36,14 +36,8 @@ export class ProblemError extends Error {
 
   /** The same problem with additional response headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ProblemError {
-    const { type, detail, errors, extensions, cause } = this
-    return new ProblemError(type, {
-      ...(detail === undefined ? {} : { detail }),
-      ...(errors === undefined ? {} : { errors }),
-      extensions,
-      headers: { ...this.headers, ...headers },
-      cause,
-    })
+    const { type, cause } = this
+    return new ProblemError(type, { ...this, cause, headers: { ...this.headers, ...headers } })
   }
 }
 

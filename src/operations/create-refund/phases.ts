@@ -3,7 +3,7 @@
 import { changeRefund } from '../../db/payments/refunds.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { resourceResponse, type Refusal } from '../../domain/operations/stored-response.ts'
-import type { Failure, Payment } from '../../domain/payments/payment.ts'
+import { presentFailure, type Failure, type Payment } from '../../domain/payments/payment.ts'
 import {
   presentRefund,
   refundAfter,
@@ -21,7 +21,6 @@ import {
   type OperationInput,
   type Step,
 } from '../../engine/define-operation.ts'
-import { stripeError } from '../payment-answers.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
@@ -71,7 +70,7 @@ function refusal(declined: Refund, failure: Failure): Refusal {
   if (DISPUTED.includes(failure.code)) {
     return { type: 'charge-disputed', detail, extensions: { refund } }
   }
-  const extensions = { refund, error: stripeError(failure) }
+  const extensions = { refund, error: presentFailure(failure) }
   return { type: 'refund-declined', detail, extensions }
 }
 
