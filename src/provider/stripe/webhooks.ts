@@ -6,9 +6,6 @@ import { parsePaymentId } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import { isObjectId, isInstant, isJson, isUuid, namedId, type Json } from '../provider-text.ts'
 
-/** Reads an event from the raw bytes of a request and its signature header. */
-export type ReadProviderEvent = (body: Uint8Array, signature: string | undefined) => ProviderEvent
-
 export interface StripeWebhookOptions {
   /**
    * The signing secret of the endpoint. While it is rolled, Stripe signs with both, so one is
@@ -29,8 +26,8 @@ const TOLERANCE_SECONDS = 300
  *   more than 300 seconds ago, or in the future) or webhook-malformed (signed, but not an event).
  * @see https://docs.stripe.com/webhooks#verify-official-libraries
  */
-export function createStripeEventReader({ secret, now }: StripeWebhookOptions): ReadProviderEvent {
-  return (body, signature) => {
+export function createStripeEventReader({ secret, now }: StripeWebhookOptions) {
+  return (body: Uint8Array, signature: string | undefined): ProviderEvent => {
     if (signature === undefined) throw new ProblemError('webhook-signature-invalid')
     const verify = (toleranceSeconds: number): unknown =>
       Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds, undefined, now())

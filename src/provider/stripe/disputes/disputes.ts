@@ -28,6 +28,7 @@ import {
   recordOf,
   isAmount,
   isCurrency,
+  sumOf,
 } from '../records/records.ts'
 
 export async function retrieveDispute(
@@ -99,8 +100,6 @@ function paymentOf({ payment_intent: intent }: Json): PaymentOfObject {
   }
 }
 
-// Reads where a dispute stands at Stripe, and what its movements on the balance took and gave back.
-
 /**
  * The standing of a dispute; undefined in a state that is not known here, or when the record makes no
  * sense.
@@ -142,9 +141,9 @@ function movedBy(dispute: Json): Moved | undefined {
   const currencies = new Set(amounts.map(({ feeCurrency }) => feeCurrency))
   if (currencies.size > 1) return undefined
   return {
-    withdrawnMinor: sum(amounts.map(({ amount }) => Math.max(0, -amount))),
-    reinstatedMinor: sum(amounts.map(({ amount }) => Math.max(0, amount))),
-    feeMinor: sum(amounts.map(({ fee }) => fee)),
+    withdrawnMinor: sumOf(amounts.map(({ amount }) => Math.max(0, -amount))),
+    reinstatedMinor: sumOf(amounts.map(({ amount }) => Math.max(0, amount))),
+    feeMinor: sumOf(amounts.map(({ fee }) => fee)),
     feeCurrency: [...currencies][0] ?? null,
   }
 }
@@ -162,8 +161,4 @@ function amountOf(dispute: Json, movement: unknown) {
   const signed = Number(moved)
   const amount = isExchanged ? Math.sign(signed) * Number(dispute['amount']) : signed
   return { amount, fee: Number(fee), feeCurrency }
-}
-
-function sum(amounts: readonly number[]): number {
-  return amounts.reduce((total, amount) => total + amount, 0)
 }

@@ -1,6 +1,6 @@
 // Paces the reads of a process, so that look-ups and lists leave Stripe's limits to the calls that
-// move money: those never wait here. After a 429 all reads pause for a moment.
-// Reads why and for how long Stripe limits the rate of a request.
+// move money: those never wait here. After a 429 all reads pause for a moment:
+// this also reads why and for how long Stripe limits the rate of a request.
 
 /** How long reads pause after a 429 without Retry-After, and at most. */
 const PAUSE_MS = { usual: 1_000, most: 30_000 }

@@ -26,6 +26,7 @@ import {
   isCurrency,
   isRelease,
   malformed,
+  sumOf,
 } from './records.ts'
 
 /**
@@ -212,8 +213,4 @@ function restOf({ amount, amount_captured: captured }: Json): number {
 function isRestOfCapture({ source: refund }: Json): boolean {
   if (!isJson(refund) || !isJson(refund['charge'])) return false
   return restOf(refund['charge']) > 0 && refund['amount'] === restOf(refund['charge'])
-}
-
-function sumOf(amounts: readonly number[]): number {
-  return amounts.reduce((sum, amount) => sum + amount, 0)
 }

@@ -131,6 +131,10 @@ export function isCurrency(value: unknown): value is string {
   return typeof value === 'string' && /^[a-z]{3}$/.test(value)
 }
 
+export function sumOf(amounts: readonly number[]): number {
+  return amounts.reduce((sum, amount) => sum + amount, 0)
+}
+
 /** Null unless every part is well-formed, because metadata can be edited by hand. */
 export function correlationIn(metadata: Json): Correlation | null {
   const { atomic_tenant: tenantId, atomic_operation: operationId, atomic_refund } = metadata
