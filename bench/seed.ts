@@ -140,16 +140,16 @@ const OLDEST_TOMBSTONE_SECONDS = 405 * 24 * 60 * 60
 
 /** Inserts tombstones spread over more than a year, which is how long the service retains them. */
 async function insertTombstones(sql: Sql, tenants: readonly string[], count: number) {
-  const buriedAt = sql`
+  const deletedAt = sql`
     now() - interval '5 days'
       - ${OLDEST_TOMBSTONE_SECONDS}::float8 * (1 - number::float8 / ${count}::int) * interval '1 second'
   `
   await sql`
-    insert into key_tombstones (tenant_id, key_hash, payment_id, expired_at, buried_at)
+    insert into key_tombstones (tenant_id, key_hash, payment_id, expired_at, deleted_at)
     select
       (${tenants as string[]}::uuid[])[1 + floor(${tenants.length}::int * power(random(), 2))::int],
       sha256(convert_to('earlier-' || number, 'UTF8')), uuidv7(),
-      ${buriedAt}, ${buriedAt}
+      ${deletedAt}, ${deletedAt}
     from generate_series(1, ${count}::int) as number
   `
 }

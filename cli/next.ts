@@ -69,7 +69,7 @@ function ofUnknown(operation: Operation): string[] {
     next === null
       ? `The service no longer looks it up by itself.${last}`
       : `The service looks it up at the provider at ${formatTime(next)}, or soon after.${last}`,
-    ...(evidence === null ? [] : ["An operator's claim waits for the verdict of the look-up."]),
+    ...(evidence === null ? [] : ["An operator's claim waits for the verdict of the lookup."]),
     canResume(operation),
     `Who knows what happened can say so: npm run atomic -- resolve ${operation.id} --help`,
   ]

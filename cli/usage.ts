@@ -57,7 +57,7 @@ second operator has to run the same command.
   --provider-id id          it happened: the id of the payment intent or the refund
   --note text               how you know that it happened
   --did-not-happen proof    what proves that it did not happen
-  --unverified              act on it even if the look-up is not answered
+  --unverified              act on it even if the lookup is not answered
 `,
   },
   replay: {

@@ -140,12 +140,12 @@ export function proposalLines(proposal: NonNullable<OperationWithTimeline['propo
   ]
 }
 
-/** What follows from a claim, for each answer of the look-up. */
+/** What follows from a claim, for each answer of the lookup. */
 export function consequenceLines(consequences: Schemas['ClaimConsequences']): string[] {
   const { refused, warning, found, absent, unclear, unanswered } = consequences
   if (refused !== null) return [`  ${refused}`]
   return [
-    `  If the look-up finds it: ${found}`,
+    `  If the lookup finds it: ${found}`,
     `  If it finds nothing: ${absent}`,
     `  If it shows neither: ${unclear}`,
     `  If it is not answered: ${unanswered}`,

@@ -251,7 +251,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve an unknown outcome
-         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, even if it contradicts the claim. If the look-up fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
+         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the lookup finds nothing. What the lookup finds is recorded, even if it contradicts the claim. If the lookup fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
          */
         post: operations["resolveOperation"];
         delete?: never;
@@ -869,7 +869,7 @@ export interface components {
             outcome: "did_not_happen";
             /** @description What proves that it did not happen. It is stored in the audit trail. */
             proof: string;
-            /** @description Whether to act on the claim even if the look-up at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys. */
+            /** @description Whether to act on the claim even if the lookup at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys. */
             unverified?: boolean;
         };
         RedriveDeadLetters: {
@@ -1648,7 +1648,7 @@ export interface components {
             has_more: components["schemas"]["HasMore"];
         };
         OperationWithProposal: {
-            /** @description The proposal that waits for a second operator. A confirmed one waits again when the look-up could not be made. */
+            /** @description The proposal that waits for a second operator. A confirmed one waits again when the lookup could not be made. */
             proposal: {
                 /** @description The operator who proposed it. */
                 proposed_by: string;
@@ -1675,15 +1675,15 @@ export interface components {
         ClaimConsequences: {
             /** @description Why the claim is refused now. Null when it is not. */
             refused: string | null;
-            /** @description What is wrong afterwards if the claim is. Null when the look-up decides. */
+            /** @description What is wrong afterwards if the claim is. Null when the lookup decides. */
             warning: string | null;
-            /** @description What follows if the look-up finds the call. */
+            /** @description What follows if the lookup finds the call. */
             found: string;
-            /** @description What follows if the look-up does not find it. */
+            /** @description What follows if the lookup does not find it. */
             absent: string;
-            /** @description What follows if the look-up is answered and shows neither. */
+            /** @description What follows if the lookup is answered and shows neither. */
             unclear: string;
-            /** @description What follows if no look-up is answered. */
+            /** @description What follows if no lookup is answered. */
             unanswered: string;
         };
         OperationWithTimeline: {
@@ -1691,7 +1691,7 @@ export interface components {
             claims: {
                 /** @enum {string} */
                 outcome: "happened" | "did_not_happen";
-                /** @description Whether it is acted on even if no look-up is answered. */
+                /** @description Whether it is acted on even if no lookup is answered. */
                 unverified: boolean;
                 /** @description Whether another operator must confirm it. */
                 needs_second_operator: boolean;
@@ -1720,13 +1720,13 @@ export interface components {
              */
             claimed_at: string;
             /**
-             * @description What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it answered, and does not show the same. `unverifiable`: it did not answer. Null until a worker has looked.
+             * @description What the lookup at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it answered, and does not show the same. `unverifiable`: it did not answer. Null until a worker has looked.
              * @enum {string|null}
              */
             verdict: "verified" | "contradicted" | "unverifiable" | null;
             /** @description Whether the claim was acted on. */
             taken: boolean | null;
-            /** @description What the look-up found, or why it was not answered. */
+            /** @description What the lookup found, or why it was not answered. */
             shown: string | null;
             /** @description What followed, in words for a person. Null until a worker has looked. */
             effect: string | null;
@@ -1787,7 +1787,7 @@ export interface components {
              * @description When the outcome is looked up next.
              */
             next_check_at: string | null;
-            /** @description What an operator claims about the outcome, until a look-up has judged it. */
+            /** @description What an operator claims about the outcome, until a lookup has judged it. */
             evidence: {
                 [key: string]: unknown;
             } | null;
@@ -2005,7 +2005,7 @@ export interface components {
             object: "admin_action";
             /** @description The name of the operator, or `reconciler` for the verdict on what an operator claimed. */
             actor: string;
-            /** @description What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it. */
+            /** @description What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a lookup verified it. */
             action: string;
             /** @description The id of the resource that the action concerned. */
             subject: string | null;
@@ -2038,7 +2038,7 @@ export interface components {
             keeps_failures: boolean;
             /** @description How long a call without an answer may still be executed. */
             settle_seconds: number;
-            /** @description How long a look-up may miss a call that was executed. Null: no look-up proves that a call was not executed. */
+            /** @description How long a lookup may miss a call that was executed. Null: no lookup proves that a call was not executed. */
             look_up_lag_seconds: number | null;
             /** @description Whether a capture may take less than what is held. */
             partial_capture: boolean;
@@ -2440,7 +2440,7 @@ export interface components {
          */
         "X-Accel-Buffering": "no";
         /**
-         * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
+         * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next lookup of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
          * @example 1
          */
         "Retry-After": string;
@@ -3019,7 +3019,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperationWithResolution"];
                 };
             };
-            /** @description The look-up is not finished: read the `resolution` of the operation later. Or the claim is a proposal that needs a second operator. */
+            /** @description The lookup is not finished: read the `resolution` of the operation later. Or the claim is a proposal that needs a second operator. */
             202: {
                 headers: {
                     [name: string]: unknown;

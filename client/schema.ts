@@ -1909,7 +1909,7 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
+         * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next lookup of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
          * @example 1
          */
         "Retry-After": string;

@@ -29,8 +29,8 @@ export function showResult(result) {
   return html`<p>
     ${
       verdict === null || verdict === undefined
-        ? 'Claimed. The look-up is not finished: its verdict will be on the page.'
-        : html`The verdict of the look-up is <${Status} status=${verdict} />: ${shown}. ${effect}`
+        ? 'Claimed. The lookup is not finished: its verdict will be on the page.'
+        : html`The verdict of the lookup is <${Status} status=${verdict} />: ${shown}. ${effect}`
     }
   </p>`
 }
@@ -150,7 +150,7 @@ export function DidNotHappen({ operation, path, done, onToggle }) {
         onInput=${(/** @type {Event} */ { currentTarget }) =>
           setUnverified(/** @type {HTMLInputElement} */ (currentTarget).checked)}
       />
-      <span>Act on it even if the look-up is not answered. This needs a second operator.</span>
+      <span>Act on it even if the lookup is not answered. This needs a second operator.</span>
     </label>
   <//>`
 }

@@ -7,7 +7,7 @@ import { Facts } from './parts.js'
 export function Consequences({ of: { refused, warning, found, absent, unclear, unanswered } }) {
   if (refused !== null) return html`<p class="note"><strong>${refused}</strong></p>`
   return html`
-    <p>A worker looks at the provider. What follows depends on the look-up:</p>
+    <p>A worker looks at the provider. What follows depends on the lookup:</p>
     <${Facts}
       facts=${[
         ['It finds it', found],

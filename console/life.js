@@ -80,8 +80,7 @@ function waitFor(run, before, since) {
 function workOf(run) {
   const outcome = run.provider?.outcome
   const tone = outcome === 'unknown' ? 'bad' : outcome === 'declined' ? 'busy' : 'good'
-  const call =
-    run.provider === null ? '' : run.provider.kind === 'look' ? ', a look-up' : ', a call'
+  const call = run.provider === null ? '' : run.provider.kind === 'look' ? ', a lookup' : ', a call'
   const what = `${run.phase}${call}${outcome === undefined ? '' : `: ${outcome.replace('_', ' ')}`}`
   // Tries are recorded together, when the last of them has ended.
   const to = ms(run.ended_at ?? run.recorded_at)

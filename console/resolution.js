@@ -6,7 +6,7 @@ import { change } from './api.js'
 import { DidNotHappen, Happened, showResult, Subject } from './claims.js'
 import { Consequences } from './consequences.js'
 import { html } from './html.js'
-import { findResolving } from './look-ups.js'
+import { findResolving } from './lookups.js'
 import { Members } from './members.js'
 import { Facts, Id, Time } from './parts.js'
 import { useResource } from './resource.js'
@@ -40,7 +40,7 @@ export function Resolution({ operation, path, done }) {
       open.status === 'unknown' &&
       html`
         ${open.proposal !== null && html`<${Proposal} ...${{ ...props, proposal: open.proposal }} />`}
-        <p>Look it up first. A claim is for what no look-up can find.</p>
+        <p>Look it up first. A claim is for what no lookup can find.</p>
         <p class="buttons">
           <${Happened} ...${props} />
           <${DidNotHappen} ...${props} />
@@ -78,7 +78,7 @@ function Evidence({ operation }) {
   `
 }
 
-/** The schedule is the latest time: events and reads bring look-ups, too. @param {{ at: string | null }} props */
+/** The schedule is the latest time: events and reads bring lookups, too. @param {{ at: string | null }} props */
 function NextLookUp({ at }) {
   const sooner = 'when the provider sends an event about it, or its client reads the payment'
   if (at === null) return `By no schedule any more: only on request, or ${sooner}.`

@@ -1,6 +1,6 @@
-// How a doubt ended: by a look-up alone, or by what operators claimed and the verdict on it.
+// How a doubt ended: by a lookup alone, or by what operators claimed and the verdict on it.
 import { html } from './html.js'
-import { findResolving, foundBy } from './look-ups.js'
+import { findResolving, foundBy } from './lookups.js'
 import { Members } from './members.js'
 import { Facts, Status, Time } from './parts.js'
 
@@ -17,7 +17,7 @@ export function Resolved({ operation: { resolution, status, timeline } }) {
     <p class="note">
       <strong>It is no longer unknown.</strong> ${' '}
       ${resolution?.taken === true ? byClaim(resolution) : withoutClaim(resolution)} ${' '}
-      ${lookUp && html`The look-up of <${Time} at=${lookUp.recorded_at} />: ${foundBy(lookUp)}`}
+      ${lookUp && html`The lookup of <${Time} at=${lookUp.recorded_at} />: ${foundBy(lookUp)}`}
       ${isLater && ' What came afterwards is in the timeline.'}
     </p>
     ${resolution !== null && html`<${LastClaim} resolution=${resolution} />`}
@@ -25,7 +25,7 @@ export function Resolved({ operation: { resolution, status, timeline } }) {
 }
 
 /**
- * None when a claim took effect without an answer: what an earlier look-up found ended nothing.
+ * None when a claim took effect without an answer: what an earlier lookup found ended nothing.
  *
  * @param {Schemas['OperationWithTimeline']['timeline']} timeline @param {Claim | null} claim
  */
@@ -58,9 +58,9 @@ export function LastClaim({ resolution }) {
   const facts = [
     ['Claimed by', html`<bdi>${authorsOf(resolution)}</bdi>`],
     ['Claimed at', html`<${Time} at=${at} />`],
-    ['Verdict of the look-up', html`<${Status} status=${verdict ?? 'pending'} />`],
+    ['Verdict of the lookup', html`<${Status} status=${verdict ?? 'pending'} />`],
     ['Acted on', taken === null ? 'not yet' : taken ? 'yes' : 'no'],
-    ['The look-up', shown ?? html`<span class="quiet">not yet made</span>`],
+    ['The lookup', shown ?? html`<span class="quiet">not yet made</span>`],
     ['What followed', effect ?? html`<span class="quiet">nothing yet</span>`],
     ['Claim', html`<${Members} value=${claimed} label="The claim" />`],
   ]

@@ -1,11 +1,11 @@
-// What an operator can request for an operation now, and what it led to: a look-up is followed until
+// What an operator can request for an operation now, and what it led to: a lookup is followed until
 // it has an answer.
 import { useEffect, useState } from 'preact/hooks'
 import { Action } from './action.js'
 import { change } from './api.js'
 import { Subject } from './claims.js'
 import { html } from './html.js'
-import { foundBy, isLookUp } from './look-ups.js'
+import { foundBy, isLookUp } from './lookups.js'
 import { Time } from './parts.js'
 
 /** @typedef {import('../client/operators-schema.ts').components['schemas']['OperationWithTimeline']} Operation */
@@ -19,7 +19,7 @@ const LABELS = {
   reopen: 'Run it again',
 }
 
-/** A look-up that leaves the outcome unknown is no event of the service, so the page asks. */
+/** A lookup that leaves the outcome unknown is no event of the service, so the page asks. */
 const ASK_EVERY_MS = 1_000
 const ASK_AT_MOST = 60
 
@@ -60,7 +60,7 @@ export function Resume({ operation, path, done }) {
 
 /** How late the provider may execute is not on the page, so it promises no time. */
 const NO_PROOF =
-  'The provider may still execute the call, so that this look-up alone is no proof. A later one may be. '
+  'The provider may still execute the call, so that this lookup alone is no proof. A later one may be. '
 
 /** @param {{ operation: Operation, since: number, ask: () => void }} props */
 function Result({ operation, since, ask }) {

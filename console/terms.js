@@ -15,7 +15,7 @@ const TERMS = {
     'The answer of the provider was lost, so that a charge may have been made. It is looked up, and never repeated blindly.',
   'unknown outcomes':
     'Operations for which the answer of the provider was lost. Each is looked up, and never repeated blindly.',
-  'look-up': 'A question to the provider about what a call did. It executes nothing.',
+  lookup: 'A question to the provider about what a call did. It executes nothing.',
   takeovers: 'A worker went on with an operation that an earlier one had left without a word.',
   resume: 'What an operator can request now, without waiting for the service to do it by itself.',
   'dead letters': 'Jobs that used up their retries. They wait until somebody redrives them.',

@@ -422,7 +422,7 @@ create table idempotency_keys (
   attempts integer not null default 0,
   in_doubt boolean not null default false,
   phase_began_at timestamptz,
-  failure_kept boolean not null default false,
+  failure_stored boolean not null default false,
   failure_certain boolean not null default false,
   key_generation smallint not null default 0,
   last_error text,
@@ -489,12 +489,12 @@ create table key_tombstones (
   refund_id uuid,
   location text,
   expired_at timestamptz not null,
-  buried_at timestamptz not null default now(),
+  deleted_at timestamptz not null default now(),
   constraint key_tombstones_tenant_id_key_hash_pk primary key (tenant_id, key_hash),
   constraint key_tombstones_tenant_id_tenants_id_fk foreign key (tenant_id) references tenants,
   constraint key_tombstones_hash check (length(key_hash) = 32)
 );
-create index key_tombstones_oldest on key_tombstones (buried_at);
+create index key_tombstones_oldest on key_tombstones (deleted_at);
 
 -- One row, which counts how often stored responses were dropped: copies outside the database are
 -- valid for one epoch.

@@ -4,7 +4,7 @@ import type { Client } from '../client/index.ts'
 import { toldShape, type Told } from './told.ts'
 import { inputSchemaOf, type Tool } from './tool.ts'
 import { cancelTool, captureTool } from './tools/capture.ts'
-import { explainTool, lookUpTool } from './tools/look-up.ts'
+import { explainTool, lookUpTool } from './tools/lookup.ts'
 import { payTool } from './tools/pay.ts'
 import { refundTool } from './tools/refund.ts'
 

@@ -15,11 +15,14 @@ export const CONSTANTS = {
   CALL_ATTEMPTS: 3,
   /** Doubles with each try, and is randomized. */
   CALL_RETRY_DELAY_MS: 200,
-  /** With the delays below, about five minutes. Then a client's retry or a look-up goes on. */
+  /** With the delays below, about five minutes. Then a client's retry or a lookup goes on. */
   JOB_RETRY_LIMIT: 10,
   JOB_RETRY_DELAY_SECONDS: 1,
   JOB_RETRY_DELAY_MAX_SECONDS: 60,
-  /** A call that was sent is executed by then, unless the provider declares longer: absence is proved later. */
+  /**
+   * A call that was sent is executed by then, unless the provider declares longer: absence is
+   * proved later.
+   */
   PROVIDER_SETTLE_SECONDS: 90,
   /** So many calls in a row fail only when the provider is away. 0: no circuit. */
   PROVIDER_BREAKER_FAILURES: 20,
@@ -60,7 +63,7 @@ export const CONSTANTS = {
   MAX_CONNECTIONS: 10_000,
   /** They wait for results, and hold no connection to the database. */
   MAX_WAITING_REQUESTS: 5_000,
-  /** Per address and window, so that guesses cost the database no look-ups. 0: no limit. */
+  /** Per address and window, so that guesses cost the database no lookups. 0: no limit. */
   RATE_LIMIT_INVALID_KEYS: 60,
   RATE_LIMIT_WINDOW_SECONDS: 60,
   /** If the notification of a revoked key is lost, the key works for this long. */

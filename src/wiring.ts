@@ -19,7 +19,7 @@ import { activeKeys, createKeysLimit, storedKeys } from './http/limits/keys-limi
 import { createRateLimiter, createSharedCount } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { countActiveKeys, countStoredKeys } from './db/idempotency/idempotency-keys.ts'
-import { createPlaces } from './http/limits/concurrency.ts'
+import { createSlots } from './http/limits/concurrency.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { createLiveFeed } from './http/console/live-feed.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
@@ -89,7 +89,7 @@ export async function wireApi(
     }),
     limits: {
       ...createApiLimits(config, store, log, observe),
-      places: createPlaces(config.MAX_CONCURRENT_REQUESTS, (tenantId) => watch.waiting(tenantId)),
+      slots: createSlots(config.MAX_CONCURRENT_REQUESTS, (tenantId) => watch.waiting(tenantId)),
     },
     readOverview: createOverviewReader(store.sql, () => systemClock.monotonicMs()),
     wake: {
@@ -113,7 +113,7 @@ function createApiLimits(
   { sql }: Store,
   log: Logger,
   observe: ApiObserver,
-): Omit<ApiLimits, 'places'> {
+): Omit<ApiLimits, 'slots'> {
   const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
   return {
     rate: createRateLimiter(windowSeconds, createSharedCount(sql), log),
@@ -332,7 +332,7 @@ function guard(
   return withCircuitBreaker(guarded, { failures, openMs }, turned)
 }
 
-const APART = "the clocks are apart from the provider's: look-ups prove no absence"
+const APART = "the clocks are apart from the provider's: lookups prove no absence"
 
 /** Compares the clock of this process with that of the provider, at each of its answers. */
 function watchClock(name: string, { store: { sql }, observe, log }: ProviderBase): ProviderClock {

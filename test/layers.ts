@@ -73,7 +73,7 @@ export const layers: readonly Layer[] = [
     packages: ['zod', 'node:'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CALLS],
     packages: ['node:'] },
-  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT, 'src/provider/patience.ts'],
+  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT, 'src/provider/read-with-retries.ts'],
     packages: ['node:'] },
   { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/names/', 'src/db/', 'src/encryption/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },

@@ -12,7 +12,7 @@ import {
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../src/db/queue/jobs.ts'
-import type { FetchedJob, SharedQueue } from '../src/db/queue/turns.ts'
+import type { FetchedJob, SharedQueue } from '../src/db/queue/fair-fetch.ts'
 import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'
 import { workOnProviderEvent } from './provider-event-worker.ts'

@@ -4,7 +4,7 @@
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import type { ProviderEventJob } from '../src/db/queue/jobs.ts'
-import type { FetchedJob } from '../src/db/queue/turns.ts'
+import type { FetchedJob } from '../src/db/queue/fair-fetch.ts'
 import { applyProviderEvent } from '../src/operations/apply-provider-event.ts'
 import type { WorkerParts } from './worker-parts.ts'
 

@@ -1,5 +1,5 @@
-// Works on the queues that all tenants share. A worker fetches as many jobs as it has free places, in
-// turns (src/db/queue/turns.ts), and keeps some places for tenants that have no job in progress. pg-boss
+// Works on the queues that all tenants share. A worker fetches as many jobs as it has free slots, in
+// turns (src/db/queue/fair-fetch.ts), and keeps some slots for tenants that have no job in progress. pg-boss
 // fetches in the order of creation: one tenant's backlog would delay all others.
 // See docs/decisions/0040-tenants-take-turns.md.
 import { setTimeout as wait } from 'node:timers/promises'
@@ -9,15 +9,15 @@ import type { Sql, Store } from '../src/db/connection/client.ts'
 import { JOBS_CHANNEL } from '../src/db/connection/notifications.ts'
 import { forbidRetries } from '../src/db/queue/jobs.ts'
 import {
-  fetchInTurn,
-  laneOf,
+  fetchFairly,
+  groupOf,
   mayLeaveJobs,
   type FetchedJob,
   type SharedQueue,
-} from '../src/db/queue/turns.ts'
+} from '../src/db/queue/fair-fetch.ts'
 import type { SharedJobHandler } from './jobs.ts'
 
-/** One place for a newcomer for each four places of all. */
+/** One slot for a newcomer for each four slots of all. */
 const RESERVED_SHARE = 0.25
 
 /**
@@ -45,7 +45,7 @@ export class SharedQueueWorker {
   #after = { tenant: '', endpoint: '' }
   readonly #stopping = new AbortController()
   #waking = new AbortController()
-  /** Whether to fetch again when a job ends: jobs may be waiting for its place. */
+  /** Whether to fetch again when a job ends: jobs may be waiting for its slot. */
   #mayBeWaiting = false
   readonly #running: Promise<void>
 
@@ -84,28 +84,28 @@ export class SharedQueueWorker {
     }
   }
 
-  /** Starts the jobs that it fetches. Returns false when none are left, or no places for them. */
+  /** Starts the jobs that it fetches. Returns false when none are left, or no slots for them. */
   async #fetch(): Promise<boolean> {
     const { concurrency, perReceiver } = this.#handler
     const reserved = Math.ceil(RESERVED_SHARE * concurrency)
     const free = concurrency + reserved - this.#inProgress.size
     const onlyReserved = free <= reserved
-    const lanes = [...Map.groupBy(this.#inProgress, laneOf)]
+    const groups = [...Map.groupBy(this.#inProgress, groupOf)]
     const isFull = (jobs: FetchedJob[]) => jobs.length >= perReceiver
-    const fullLanes = lanes.filter(([, jobs]) => isFull(jobs)).map(([lane]) => lane)
-    this.#mayBeWaiting = onlyReserved || fullLanes.length > 0
+    const fullGroups = groups.filter(([, jobs]) => isFull(jobs)).map(([group]) => group)
+    this.#mayBeWaiting = onlyReserved || fullGroups.length > 0
     if (free === 0) return false
-    const most = Math.max(0, ...lanes.map(([, jobs]) => (isFull(jobs) ? 0 : jobs.length)))
-    const places = onlyReserved ? free : free - reserved
-    const fetched = await fetchInTurn(this.#parts.sql, this.queue, {
+    const most = Math.max(0, ...groups.map(([, jobs]) => (isFull(jobs) ? 0 : jobs.length)))
+    const slots = onlyReserved ? free : free - reserved
+    const fetched = await fetchFairly(this.#parts.sql, this.queue, {
       after: this.#after,
-      places,
-      perLane: onlyReserved ? 1 : Math.min(places, perReceiver - most),
-      fullLanes,
+      slots,
+      perGroup: onlyReserved ? 1 : Math.min(slots, perReceiver - most),
+      fullGroups,
       ...(onlyReserved && { busyTenants: [...this.#inProgress].map(({ tenant }) => tenant) }),
     })
     for (const job of fetched) this.#start(job)
-    this.#after = fetched.toSorted((one, other) => other.place - one.place)[0] ?? this.#after
+    this.#after = fetched.toSorted((one, other) => other.position - one.position)[0] ?? this.#after
     return !onlyReserved && mayLeaveJobs(fetched)
   }
 

@@ -3,7 +3,7 @@
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import { mayBecomeVisible, type WebhookJob } from '../src/db/queue/jobs.ts'
-import type { FetchedJob } from '../src/db/queue/turns.ts'
+import type { FetchedJob } from '../src/db/queue/fair-fetch.ts'
 import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
 import { deliverWebhook, type WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 

@@ -15,9 +15,9 @@ import { findTombstone } from '../../src/db/idempotency/idempotency-keys.ts'
 import {
   deadLetterOrphanedJobs,
   findExpired,
-  parkIfExpired,
+  markUnknownIfExpired,
   requeueIfJobless,
-  resumeIfExpired,
+  requeueIfExpired,
 } from '../../src/recovery/sweeper.ts'
 import { claimDueChecks } from '../../src/recovery/due-checks.ts'
 import { closeFindingsOfIdle, openFindingsOfStuck } from '../../src/recovery/stuck-outcomes.ts'
@@ -67,22 +67,22 @@ function sweeperStatements(config: Config): Statement[] {
     },
     {
       of: 'sweeper',
-      name: 'resumeIfExpired',
+      name: 'requeueIfExpired',
       arrange: expireLeases,
       async run(sql) {
         const refs = await findExpired(sql, rule, { isRepeatable: true, limit: SWEEP_BATCH })
-        await inService(sql, (tx) => resumeIfExpired(tx, refs))
+        await inService(sql, (tx) => requeueIfExpired(tx, refs))
       },
     },
     {
       of: 'sweeper',
-      name: 'parkIfExpired',
+      name: 'markUnknownIfExpired',
       arrange: expireLeases,
       async run(sql) {
         const [ref] = await findUnrepeatable(sql, 1)
         if (ref === undefined) throw new Error('there is no lease to run out')
         const { CHECK_DELAYS_SECONDS } = config
-        await inService(sql, (tx) => parkIfExpired(tx, ref, CHECK_DELAYS_SECONDS))
+        await inService(sql, (tx) => markUnknownIfExpired(tx, ref, CHECK_DELAYS_SECONDS))
       },
     },
     {

@@ -14,7 +14,7 @@ import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.t
 import { findPayment } from '../../src/db/payments/payments.ts'
 import { type PhaseRecord, recordEach } from '../../src/db/operations/record-phases.ts'
 import { OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
-import { fetchInTurn } from '../../src/db/queue/turns.ts'
+import { fetchFairly } from '../../src/db/queue/fair-fetch.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
 import type { Statement } from '../plans.ts'
@@ -63,9 +63,9 @@ function statementsOfApi(parts: StatementParts): Statement[] {
 /** A process without jobs. */
 const ROOM = {
   after: { tenant: '', endpoint: '' },
-  places: 4,
-  perLane: 4,
-  fullLanes: [],
+  slots: 4,
+  perGroup: 4,
+  fullGroups: [],
 }
 
 function statementsOfWorker(parts: StatementParts): Statement[] {
@@ -73,9 +73,9 @@ function statementsOfWorker(parts: StatementParts): Statement[] {
   return [
     {
       of: 'worker',
-      name: 'fetchInTurn',
+      name: 'fetchFairly',
       arrange: (sql) => reserve(sql, parts),
-      run: (sql) => fetchInTurn(sql, OPERATIONS_QUEUE, ROOM),
+      run: (sql) => fetchFairly(sql, OPERATIONS_QUEUE, ROOM),
     },
     withReserved(parts, 'claimEachIfUnowned', (sql, ref) =>
       claimEachIfUnowned(sql, [ref], settings.LEASE_MS),

@@ -5,7 +5,7 @@ import type { Failure, Payment } from '../../src/domain/payments/payment.ts'
 import { unknown, type CallDescription } from '../../src/provider/call-outcomes.ts'
 import { isJson, type Json, fitText, fitTextOrNothing } from '../../src/provider/provider-text.ts'
 import type { Exchange } from './http/watched-agent.ts'
-import { failureOf, refundStandingOf, standingOf } from './standing.ts'
+import { failureOf, refundProviderStatusOf, providerStatusOf } from './provider-status.ts'
 import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
 
 export const MISMATCH = 'the answer does not match the request'
@@ -58,7 +58,7 @@ export function explainAnswer<Value>(
 }
 
 function isRefusedSale(transaction: Transaction | undefined): transaction is Transaction {
-  return transaction !== undefined && standingOf(transaction)?.status === 'refused'
+  return transaction !== undefined && providerStatusOf(transaction)?.status === 'refused'
 }
 
 function explainRefusal(
@@ -73,14 +73,14 @@ function explainRefusal(
   if (code !== undefined) {
     const codes = [code, ...others]
     if (codes.includes(KEY_OF_FAILURE)) {
-      return { ...unknown(asked, answered, message), keptFailure: 'certain' }
+      return { ...unknown(asked, answered, message), storedFailure: 'certain' }
     }
     if (codes.some((each) => UNCLEAR.has(each))) return unknown(asked, answered, message)
     if (codes.some((each) => KEY_REFUSED.has(each))) {
-      return { outcome: 'not_executed', reason: message, asksToWait: true, asked, answered }
+      return { outcome: 'not_executed', reason: message, retryLater: true, asked, answered }
     }
     if (codes.some((each) => TEMPORARY.has(each))) {
-      const waits = { aboutObject: true, asksToWait: true } as const
+      const waits = { aboutObject: true, retryLater: true } as const
       return { outcome: 'not_executed', reason: message, ...waits, asked, answered }
     }
     return declined({ code: fitText(code), declineCode: null, message }, null, asked, answered)
@@ -96,8 +96,10 @@ export function explainRefusedTransaction(
   answered: CallDescription,
 ): Outcome<never> {
   if (isDuplicate(transaction)) return unknown(asked, answered, 'refused as a duplicate')
-  const standing = standingOf(transaction)?.status ?? refundStandingOf(transaction)?.status
-  if (standing !== 'refused' && standing !== 'failed') return unknown(asked, answered, MISMATCH)
+  const providerStatus =
+    providerStatusOf(transaction)?.status ?? refundProviderStatusOf(transaction)?.status
+  if (providerStatus !== 'refused' && providerStatus !== 'failed')
+    return unknown(asked, answered, MISMATCH)
   return declined(failureOf(transaction), transaction, asked, answered)
 }
 

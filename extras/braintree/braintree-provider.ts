@@ -16,11 +16,11 @@ import { isJson } from '../../src/provider/provider-text.ts'
 import { typeOf } from './errors.ts'
 import type { Done, NotExecuted, Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
-import type { Refund, RefundStanding } from '../../src/domain/payments/refund.ts'
-import type { Standing } from '../../src/domain/payments/standing.ts'
+import type { Refund, RefundProviderStatus } from '../../src/domain/payments/refund.ts'
+import type { ProviderStatus } from '../../src/domain/payments/provider-status.ts'
 import { asRead, confirmed, providerPaymentIdOf } from '../../src/provider/call-outcomes.ts'
 import { isSaleOf } from './answers.ts'
-import { refundStandingOf, standingOf } from './standing.ts'
+import { refundProviderStatusOf, providerStatusOf } from './provider-status.ts'
 import { describeTransaction, readTransaction, type Transaction } from './transaction.ts'
 import { adjust } from './calls/adjust.ts'
 import { authorize } from './calls/authorize.ts'
@@ -157,27 +157,29 @@ async function readAccount(
 async function retrievePayment(
   connection: Connection,
   payment: Payment,
-): Promise<Done<Standing> | NotExecuted> {
+): Promise<Done<ProviderStatus> | NotExecuted> {
   return await look(connection, providerPaymentIdOf(payment), (transaction) => {
-    const standing = isSaleOf(payment, transaction) ? standingOf(transaction) : undefined
+    const providerStatus = isSaleOf(payment, transaction)
+      ? providerStatusOf(transaction)
+      : undefined
     const fits =
-      standing?.status === 'held'
+      providerStatus?.status === 'held'
         ? transaction.amountMinor === payment.amountMinor
         : transaction.amountMinor <= payment.amountMinor
-    return fits ? standing : undefined
+    return fits ? providerStatus : undefined
   })
 }
 
 async function retrieveRefund(
   connection: Connection,
   refund: Refund,
-): Promise<Done<RefundStanding> | NotExecuted> {
+): Promise<Done<RefundProviderStatus> | NotExecuted> {
   const { providerRefundId: id, amountMinor, currency } = refund
   if (id === null) throw new Error(`refund ${refund.id} has no id at the provider`)
   return await look(connection, id, (transaction) => {
     const isIt = transaction.amountMinor === amountMinor && transaction.currency === currency
     return isIt && transaction.correlation?.refundId === refund.id
-      ? refundStandingOf(transaction)
+      ? refundProviderStatusOf(transaction)
       : undefined
   })
 }

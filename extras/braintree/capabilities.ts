@@ -59,7 +59,7 @@ export const braintreeCapabilities = declareCapabilities({
 /**
  * Of an account with at-most-once processing. The key of a call that failed stays used (915234), and
  * the call is not completed later. An adjustment has no key: it sets a total, so that a repetition
- * finds nothing to change (95606), which a look-up explains.
+ * finds nothing to change (95606), which a lookup explains.
  */
 export const braintreeCapabilitiesWithKeys = declareCapabilities({
   ...braintreeCapabilities,

@@ -44,8 +44,8 @@ export function classifyBraintreeError(
   const answered = { status: exchange.status, error: code }
   const reason = error instanceof Error ? error.message : 'a thrown value that is not an error'
   const refused = { outcome: 'not_executed', reason: fitText(reason), asked, answered } as const
-  if (type === 'tooManyRequestsError') return { ...refused, asksToWait: true }
-  if (type === 'notFoundError') return { ...refused, aboutObject: true, asksToWait: true }
+  if (type === 'tooManyRequestsError') return { ...refused, retryLater: true }
+  if (type === 'notFoundError') return { ...refused, aboutObject: true, retryLater: true }
   if (REFUSED_UNPROCESSED.has(type) || neverSent(failure)) return refused
   return unknown(asked, answered, reason)
 }

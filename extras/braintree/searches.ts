@@ -3,7 +3,7 @@
 // is not complete is an error, never the end.
 import { isJson } from '../../src/provider/provider-text.ts'
 import type { OnRepeat } from '../../src/provider/payment-provider.ts'
-import { readPatiently } from '../../src/provider/patience.ts'
+import { readWithRetries } from '../../src/provider/read-with-retries.ts'
 import { within, type Connection } from './connection.ts'
 import { isPassing } from './errors.ts'
 import type { Exchange } from './http/watched-agent.ts'
@@ -21,10 +21,10 @@ export type Criteria = Readonly<Record<string, unknown>>
 type Read = (read: () => Promise<unknown>) => Promise<unknown>
 const once: Read = (read) => read()
 
-export const patient =
+export const withRetries =
   (onRepeat?: OnRepeat): Read =>
   (read) =>
-    readPatiently(read, isPassing, onRepeat)
+    readWithRetries(read, isPassing, onRepeat)
 
 /** The ids that match, newest first, and how many of them a page may have. */
 export async function searchIds(

@@ -1,7 +1,7 @@
 // Makes the provider call of a phase. A call without a final outcome is repeated with the same
 // provider key, within the limits of tries, lease and shutdown. One that may have run is repeated only
 // while the provider still remembers that key: never, if it keeps none.
-import { recordKeptFailureIfOwner, type Claim } from '../db/operations/leases.ts'
+import { recordStoredFailureIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import {
   isFinalOutcome,
@@ -11,7 +11,7 @@ import {
   type NotExecuted,
 } from '../domain/operations/outcome.ts'
 import { keyWindowSeconds } from '../provider/capabilities.ts'
-import type { Trace } from '../provider/calls.ts'
+import type { LookupCriteria } from '../provider/calls.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { type Engine, backoff, beforeDue } from './engine.ts'
@@ -80,17 +80,17 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
       return { kind: 'final', lease, runs, outcome }
     }
     inDoubt ||= outcome.outcome === 'unknown'
-    const keptFailure = outcome.outcome === 'unknown' ? outcome.keptFailure : undefined
-    if (keptFailure !== undefined) await recordKeptFailure(engine, lease, keptFailure)
-    if (keptFailure === 'certain') {
-      return await lookUpInstead(engine, { name, lease, runs }, FAILURE_KEPT)
+    const storedFailure = outcome.outcome === 'unknown' ? outcome.storedFailure : undefined
+    if (storedFailure !== undefined) await recordStoredFailure(engine, lease, storedFailure)
+    if (storedFailure === 'certain') {
+      return await lookUpInstead(engine, { name, lease, runs }, FAILURE_STORED)
     }
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     const ageMs = phaseAgeMs + engine.clock.monotonicMs() - beganAtMs
     if (inDoubt && isPastKeyWindow(engine, lease, ageMs)) {
       return await lookUpInstead(engine, { name, lease, runs }, KEY_FORGOTTEN)
     }
-    const waits = outcome.asksToWait === true
+    const waits = outcome.retryLater === true
     if (waits && inDoubt) return (await lookUpTried(engine, { name, lease, runs })).call
     if (!waits && runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
@@ -106,22 +106,22 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
  *
  * @throws LeaseLostError when another owner has claimed the operation.
  */
-async function recordKeptFailure(
+async function recordStoredFailure(
   { store }: Engine,
   { claim }: Lease,
   kept: 'possible' | 'certain',
 ): Promise<void> {
-  const isOwner = await recordKeptFailureIfOwner(store.sql, claim, kept === 'certain')
+  const isOwner = await recordStoredFailureIfOwner(store.sql, claim, kept === 'certain')
   if (!isOwner) throw new LeaseLostError(claim)
 }
 
 /** No repetition can tell what the call did. */
-const FAILURE_KEPT = 'the provider failed, and keeps that as the result of this call'
+const FAILURE_STORED = 'the provider failed, and keeps that as the result of this call'
 /** A repetition could execute the call a second time. */
 const KEY_FORGOTTEN = 'the call may have run, and the provider may not know its key'
 
 /**
- * A call that may have run, and must not be repeated. If a look-up does not find it, it may still
+ * A call that may have run, and must not be repeated. If a lookup does not find it, it may still
  * happen later.
  */
 async function lookUpInstead(engine: Engine, tried: TriedCall, reason: string): Promise<Call> {
@@ -132,7 +132,7 @@ async function lookUpInstead(engine: Engine, tried: TriedCall, reason: string): 
 
 /**
  * A refusal of a call that may have run before, also under an earlier provider key: the refusal may
- * be due to that run. It counts only when a look-up does not find the run.
+ * be due to that run. It counts only when a lookup does not find the run.
  */
 async function lookUpAfterRefusal(
   engine: Engine,
@@ -186,11 +186,11 @@ export async function lookUpCall(
   operation: Pick<Claim, 'id' | 'operation' | 'recoveryPoint'>,
   name: PhaseCall,
   subject: unknown,
-  trace: Trace,
+  criteria: LookupCriteria,
 ): Promise<Outcome<unknown>> {
   const lookUp = () =>
     withSpan(checkSpan(operation), async (describe) => {
-      const outcome = await findOutcome(providerOf(engine, subject), name, subject, trace)
+      const outcome = await findOutcome(providerOf(engine, subject), name, subject, criteria)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })

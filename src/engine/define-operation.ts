@@ -7,9 +7,9 @@ import type { FeeSchedule } from '../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../domain/operations/outcome.ts'
 import type { FinalAnswer } from '../domain/operations/stored-response.ts'
 import type { Payment } from '../domain/payments/payment.ts'
-import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
-import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
-import type { Standing } from '../domain/payments/standing.ts'
+import type { Dispute, DisputeProviderStatus } from '../domain/payments/dispute.ts'
+import type { Refund, RefundProviderStatus } from '../domain/payments/refund.ts'
+import type { ProviderStatus } from '../domain/payments/provider-status.ts'
 import type { CallName, CallRequest, CallValue } from '../provider/calls.ts'
 import type { PhaseRead, PhaseCall } from './phase-call.ts'
 
@@ -57,9 +57,9 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
 
 /** What each look finds. */
 interface LookValues {
-  readonly retrieve: Standing
-  readonly retrieveRefund: RefundStanding
-  readonly retrieveDispute: DisputeStanding
+  readonly retrieve: ProviderStatus
+  readonly retrieveRefund: RefundProviderStatus
+  readonly retrieveDispute: DisputeProviderStatus
 }
 
 /** A phase that reads where its object stands at the provider, and executes nothing there. */

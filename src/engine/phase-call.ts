@@ -6,7 +6,7 @@ import type { Dispute } from '../domain/payments/dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { Providers } from '../provider/providers.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
-import type { CallIdentity, CallName, ProviderCall, Trace } from '../provider/calls.ts'
+import type { CallIdentity, CallName, ProviderCall, LookupCriteria } from '../provider/calls.ts'
 
 /** A provider call of a phase table that executes nothing, but reads the provider status of its object. */
 export type PhaseRead = 'retrieve' | 'retrieveRefund' | 'retrieveDispute'
@@ -50,10 +50,10 @@ export async function findOutcome(
   provider: PaymentProvider,
   name: PhaseCall,
   subject: unknown,
-  trace: Trace,
+  criteria: LookupCriteria,
 ): Promise<Outcome<unknown>> {
   if (isRead(name)) return await readObject(provider, name, subject as PhaseSubject)
-  const outcome = await callNamed(provider, name).find(subject, trace)
+  const outcome = await callNamed(provider, name).find(subject, criteria)
   return describe('look', subject as PhaseSubject, outcome)
 }
 

@@ -59,13 +59,13 @@ async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult
   const { settings, clock } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
   const claim = await engine.claim(ref, settings.LEASE_MS)
-  if (claim === undefined) return await explainUnclaimed(engine, ref)
+  if (claim === undefined) return await resultOfUnclaimed(engine, ref)
   const operation = operationNamed(engine, claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
   return await runPhases(engine, operation, lease)
 }
 
-async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
+async function resultOfUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
   const state = await readOperationState(store.sql, ref)
   if (state === undefined) return 'absent'
   const inProgress = state.status === 'processing' || state.status === 'pending'
@@ -76,7 +76,7 @@ async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<R
  * Records the outcome of a provider call that was in doubt, and runs the operation from there as
  * far as possible.
  *
- * @param lookedUp the lease on the operation, and the look-up that found the outcome.
+ * @param lookedUp the lease on the operation, and the lookup that found the outcome.
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */
 export async function runFromLookup(
@@ -154,7 +154,7 @@ function withoutRecord({ lease }: FinalCall): OpenCall {
 }
 
 /**
- * Ends a run without a final outcome: for the next try, or, out of tries, for a retry or a look-up.
+ * Ends a run without a final outcome: for the next try, or, out of tries, for a retry or a lookup.
  */
 async function giveBack(
   engine: Engine,

@@ -22,14 +22,14 @@ export function callSpan(claim: Named): SpanDescription {
 }
 
 /**
- * The resolution of an unknown outcome: a look-up, followed by a run if the look-up found the
+ * The resolution of an unknown outcome: a lookup, followed by a run if the lookup found the
  * outcome.
  */
 export function resolveSpan(claim: Named): SpanDescription {
   return { name: 'resolve', kind: 'consumer', attributes: attributesOf(claim) }
 }
 
-/** The look-up of a provider call. */
+/** The lookup of a provider call. */
 export function checkSpan(claim: Named): SpanDescription {
   return { name: `check ${claim.recoveryPoint}`, kind: 'client', attributes: attributesOf(claim) }
 }

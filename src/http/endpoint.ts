@@ -13,7 +13,7 @@ import type { Route } from '../domain/payments/routing.ts'
 import type { Capabilities } from '../provider/capabilities.ts'
 import type { EventReader } from '../provider/provider-adapter.ts'
 import type { Answer } from './responses/answer.ts'
-import type { Places } from './limits/concurrency.ts'
+import type { Slots } from './limits/concurrency.ts'
 import type { InvalidKeysLimit } from './limits/invalid-keys.ts'
 import type { KeysLimit } from './limits/keys-limit.ts'
 import type { RateLimiter } from './limits/rate-limit.ts'
@@ -25,7 +25,7 @@ import type { IdleWatch } from './keyed/idle-watch.ts'
 
 /** Limits that keep one tenant, or one failure, from making the service unavailable to all. */
 export interface ApiLimits {
-  readonly places: Places
+  readonly slots: Slots
   readonly rate: RateLimiter
   readonly invalidKeys: InvalidKeysLimit
   readonly activeKeys: KeysLimit

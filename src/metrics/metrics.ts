@@ -29,7 +29,7 @@ export const definitions = {
   circuit_open: { kind: 'state', labels: ['circuit'],
     help: '1 while the circuit (store_reads, store_reservations, provider or redis) is open after failures, 0 otherwise.' },
   answer_lookups_total: { kind: 'counter', labels: ['layer', 'result'],
-    help: 'Look-ups of answers before the database, by layer (memory or redis) and result: hit, miss, error, or skipped while Redis does not answer.' },
+    help: 'Lookups of answers before the database, by layer (memory or redis) and result: hit, miss, error, or skipped while Redis does not answer.' },
   answer_copies_lost_total: { kind: 'counter', labels: [],
     help: 'Copies of answers that Redis did not take, because it is full, read-only or did not answer.' },
   redis_duration_seconds: { kind: 'histogram', labels: ['command'],

@@ -11,7 +11,7 @@ import { storeErrorKind } from '../db/connection/store-errors.ts'
 import { openJobStore } from '../db/queue/job-store.ts'
 import { ensureQueues, jobBackend } from './queues.ts'
 import { JOB_SCHEMA } from '../db/queue/jobs.ts'
-import { createTurnsIndex } from '../db/queue/turns.ts'
+import { createFairFetchIndex } from '../db/queue/fair-fetch.ts'
 import { historySettings, type RetentionDays } from '../retention-settings.ts'
 import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
@@ -67,7 +67,7 @@ export async function migrateDatabase(
       await refuseDevelopmentDatabase(sql, folder)
       await applyMigrations(sql, folder)
       await migrateJobs(url, await jobBackend(sql))
-      await whenUnlocked(sql, createTurnsIndex)
+      await whenUnlocked(sql, createFairFetchIndex)
       const distribute = citus || (await isDistributed(sql))
       if (distribute) await distributeTables(sql)
       await grantServiceRights(sql, role)

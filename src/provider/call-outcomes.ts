@@ -1,7 +1,7 @@
 // Outcomes that every adapter reports in the same way.
 import type { Declined, Done, NotExecuted, Outcome, Unknown } from '../domain/operations/outcome.ts'
 import type { Failure, Payment } from '../domain/payments/payment.ts'
-import type { Standing } from '../domain/payments/standing.ts'
+import type { ProviderStatus } from '../domain/payments/provider-status.ts'
 import { fitText } from './provider-text.ts'
 import type { CallTimeoutError } from './deadline.ts'
 
@@ -43,15 +43,15 @@ export function confirmed<Value>(
  */
 export function explainNotShown(
   { providerPaymentId }: Payment,
-  standing: Standing | undefined,
+  providerStatus: ProviderStatus | undefined,
   asked: CallDescription,
   answered: CallDescription,
   { held, canceled, other }: { held: string; canceled: Failure; other: string },
 ): Declined | NotExecuted | Unknown {
-  if (standing?.status === 'held') return notExecuted(held, asked, answered)
-  if (standing?.status !== 'canceled') return unknown(asked, answered, other)
+  if (providerStatus?.status === 'held') return notExecuted(held, asked, answered)
+  if (providerStatus?.status !== 'canceled') return unknown(asked, answered, other)
   const refused = { outcome: 'declined', failure: canceled, providerPaymentId } as const
-  return { ...refused, canceled: { reason: standing.reason }, asked, answered }
+  return { ...refused, canceled: { reason: providerStatus.reason }, asked, answered }
 }
 
 /** A call that did not end in time. */
@@ -66,7 +66,7 @@ export function notCalled(call: string, reason: string): NotExecuted {
   return { outcome: 'not_executed', reason, asked: { call }, answered: { error: reason } }
 }
 
-/** A look-up that was not made: nothing is concluded. */
+/** A lookup that was not made: nothing is concluded. */
 export function notLookedUp(call: string, reason: string): Unknown {
   const answered = { error: reason, looked: false }
   return { outcome: 'unknown', reason, asked: { call }, answered, notSent: true }
@@ -77,8 +77,8 @@ export function asRead<Value>(outcome: Outcome<Value>): Done<Value> | NotExecute
   if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
   const { asked, answered } = outcome
   const reason = outcome.outcome === 'unknown' ? outcome.reason : outcome.failure.message
-  const waits = outcome.outcome === 'unknown' && outcome.asksToWait === true
-  return { outcome: 'not_executed', reason, asked, answered, ...(waits && { asksToWait: true }) }
+  const waits = outcome.outcome === 'unknown' && outcome.retryLater === true
+  return { outcome: 'not_executed', reason, asked, answered, ...(waits && { retryLater: true }) }
 }
 
 /** The provider's id of a payment. A payment without one is a bug of the caller. */

@@ -4,7 +4,7 @@
 import type { CallWords } from '../domain/operations/doubt-sentences.ts'
 import type { Declined, Outcome } from '../domain/operations/outcome.ts'
 import type { Cancellation, Hold, Payment } from '../domain/payments/payment.ts'
-import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
+import type { Refund, RefundProviderStatus } from '../domain/payments/refund.ts'
 import { abilities, type Ability, type Capabilities } from './capabilities.ts'
 
 /** Money held on a card, or a card whose holder must authenticate first. */
@@ -102,7 +102,7 @@ export const providerCalls = {
   /** Returns exactly the refund's amount to the customer, from the captured money. */
   refund: defineCall({
     request: {} as { readonly payment: Payment; readonly refund: Refund },
-    value: {} as RefundStanding,
+    value: {} as RefundProviderStatus,
     guard: 'key',
     words: {
       object: 'refund',
@@ -139,7 +139,7 @@ export interface CallIdentity {
 }
 
 /** Where to look for the effect of a call whose answer was lost. */
-export interface Trace {
+export interface LookupCriteria {
   readonly operationId: string
   /** The earliest and the latest time at which the call can have been executed, by our clock. */
   readonly executedFrom: Date
@@ -150,7 +150,7 @@ export interface Trace {
   readonly providerRefundId: string | null
 }
 
-/** A call of an adapter, and the look-up of its outcome when its answer was lost. */
+/** A call of an adapter, and the lookup of its outcome when its answer was lost. */
 export interface ProviderCall<Request, Value> {
   readonly execute: (request: Request, identity: CallIdentity) => Promise<Outcome<Value>>
   /**
@@ -159,7 +159,7 @@ export interface ProviderCall<Request, Value> {
    * caller allows for a call that is still on its way. `unknown`: neither can be proved now;
    * `answered` has `looked: false` if the provider did not answer.
    */
-  readonly find: (request: Request, trace: Trace) => Promise<Outcome<Value>>
+  readonly find: (request: Request, criteria: LookupCriteria) => Promise<Outcome<Value>>
 }
 
 export type ProviderCalls = {
@@ -176,7 +176,7 @@ export interface AdapterCall<Connection, Name extends CallName> {
   find(
     connection: Connection,
     request: CallRequest<Name>,
-    trace: Trace,
+    criteria: LookupCriteria,
   ): Promise<Outcome<CallValue<Name>>>
 }
 
@@ -206,7 +206,7 @@ export function connectCalls<Connection>(
     if (call === undefined) throw new Error(`the adapter has no ${name}`)
     return {
       execute: (request: never, identity) => call.execute(connection, request, identity),
-      find: (request: never, trace) => call.find(connection, request, trace),
+      find: (request: never, criteria) => call.find(connection, request, criteria),
     }
   })
 }

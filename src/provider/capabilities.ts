@@ -56,8 +56,8 @@ export interface Capabilities extends Readonly<Record<AbilityName, boolean>> {
    */
   readonly settleSeconds: number | null
   /**
-   * How long a look-up by our ids may miss a call that was executed, in seconds: 0 if it reads a
-   * complete listing. Null if the provider stores no ids of ours: then no look-up proves that a call
+   * How long a lookup by our ids may miss a call that was executed, in seconds: 0 if it reads a
+   * complete listing. Null if the provider stores no ids of ours: then no lookup proves that a call
    * was not executed.
    */
   readonly lookUpLagSeconds: number | null
@@ -122,7 +122,7 @@ const CLOCK_MARGIN_SECONDS = 60
 
 /**
  * The times of the looks at an unknown outcome, in seconds: those of the setting, and for each provider
- * whose look-ups lag the time at which one can prove absence for the first time.
+ * whose lookups lag the time at which one can prove absence for the first time.
  */
 export function checkDelaysSeconds(
   all: readonly Pick<Capabilities, 'settleSeconds' | 'lookUpLagSeconds'>[],

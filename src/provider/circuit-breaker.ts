@@ -22,8 +22,8 @@ export interface ProviderBreakerSettings {
 const REASON = 'the provider has failed repeatedly, and is not called for a moment'
 
 /**
- * Guards the calls that move money, but not look-ups: `not_executed` of a look-up means that the
- * call did not happen, which a look-up that was not made cannot prove.
+ * Guards the calls that move money, but not lookups: `not_executed` of a lookup means that the
+ * call did not happen, which a lookup that was not made cannot prove.
  *
  * @param turned is called when the circuit opens, and when it closes again.
  */
@@ -65,5 +65,5 @@ function isFailure(result: unknown): boolean {
 }
 
 function circuitOpen(call: string): NotExecuted {
-  return { ...notCalled(call, REASON), asksToWait: true }
+  return { ...notCalled(call, REASON), retryLater: true }
 }

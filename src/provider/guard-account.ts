@@ -1,5 +1,5 @@
 // Keeps the service from using the secret key of another account than before. That account has none
-// of our payments: a new payment would be charged there, and a look-up would find nothing, which
+// of our payments: a new payment would be charged there, and a lookup would find nothing, which
 // would count as proof that a call did not happen: docs/decisions/0033-one-provider-account.md.
 import type { NotExecuted } from '../domain/operations/outcome.ts'
 import { notCalled, notLookedUp } from './call-outcomes.ts'
@@ -17,7 +17,7 @@ export interface AccountGuardOptions {
 
 /**
  * Reads the account of the provider once, before the first call. Until then, and if it is not the
- * recorded account, no call is made: calls are `not_executed`, look-ups `unknown`, and reads throw.
+ * recorded account, no call is made: calls are `not_executed`, lookups `unknown`, and reads throw.
  * `readAccount` of the guarded provider only checks: it throws in these cases.
  */
 export function guardAccount(
@@ -47,9 +47,9 @@ export function guardAccount(
     call: ProviderCall<Request, Value>,
   ): ProviderCall<Request, Value> => ({
     execute: (request, identity) => unlessWrong(name, () => call.execute(request, identity)),
-    find: async (request, trace) => {
+    find: async (request, criteria) => {
       const reason = await objection()
-      if (reason === undefined) return await call.find(request, trace)
+      if (reason === undefined) return await call.find(request, criteria)
       return notLookedUp(name, reason)
     },
   })

@@ -1,13 +1,13 @@
-// Keeps a look-up from proving by wrong clocks that an authorization was not executed. The provider
-// dates its objects by its own clock, and the look-up reads a window of our clocks: if they differ by
+// Keeps a lookup from proving by wrong clocks that an authorization was not executed. The provider
+// dates its objects by its own clock, and the lookup reads a window of our clocks: if they differ by
 // more than the window allows for, an executed authorization is outside of it.
 import { unknown } from './call-outcomes.ts'
 import type { PaymentProvider } from './payment-provider.ts'
-import type { Trace } from './calls.ts'
+import type { LookupCriteria } from './calls.ts'
 
 /**
- * How far our clocks may be from the provider's: half of what the window of a look-up allows for, which
- * is the tolerance of Stripe's signatures. The other half is for the time that a look-up takes.
+ * How far our clocks may be from the provider's: half of what the window of a lookup allows for, which
+ * is the tolerance of Stripe's signatures. The other half is for the time that a lookup takes.
  */
 export const CLOCK_TOLERANCE_SECONDS = 150
 
@@ -21,22 +21,22 @@ interface DatabaseClock {
 export interface ClockGuardOptions {
   readonly clock: ProviderClock
   readonly readDatabaseClock: () => Promise<DatabaseClock>
-  /** Called when a look-up finds a clock of ours apart from the provider's. */
+  /** Called when a lookup finds a clock of ours apart from the provider's. */
   readonly apart: (seconds: number) => Promise<void>
 }
 
 /**
- * Guards the look-up of an authorization, the only one whose proof depends on times. While our clocks
+ * Guards the lookup of an authorization, the only one whose proof depends on times. While our clocks
  * are apart from the provider's, or its answer has no Date, it does not prove absence: the outcome is
- * `unknown`, as after a look-up that failed. A clock that was corrected has dated calls before, so
+ * `unknown`, as after a lookup that failed. A clock that was corrected has dated calls before, so
  * the window of those is longer by as much as it was apart.
  */
 export function guardClock(provider: PaymentProvider, options: ClockGuardOptions): PaymentProvider {
   const { authorize } = provider.calls
-  const find: typeof authorize.find = async (request, trace) => {
+  const find: typeof authorize.find = async (request, criteria) => {
     const database = await options.readDatabaseClock()
     const readAtMs = performance.now()
-    const outcome = await authorize.find(request, longerWindow(trace, database))
+    const outcome = await authorize.find(request, longerWindow(criteria, database))
     if (outcome.outcome !== 'not_executed') return outcome
     const providerMs = options.clock.nowMs()
     const doubt = (reason: string) =>
@@ -60,14 +60,14 @@ const secondsApart = (ourMs: number, theirMs: number) =>
 /** For so long after a clock was seen apart, it may have been so without being seen. */
 const UNSEEN_MS = 60 * 60 * 1_000
 
-function longerWindow(trace: Trace, { apart }: DatabaseClock): Trace {
-  if (apart === null) return trace
+function longerWindow(criteria: LookupCriteria, { apart }: DatabaseClock): LookupCriteria {
+  if (apart === null) return criteria
   const apartMs = apart.seconds * 1_000
-  if (trace.executedFrom.getTime() > apart.atMs + apartMs + UNSEEN_MS) return trace
+  if (criteria.executedFrom.getTime() > apart.atMs + apartMs + UNSEEN_MS) return criteria
   return {
-    ...trace,
-    executedFrom: new Date(trace.executedFrom.getTime() - apartMs),
-    executedTo: new Date(trace.executedTo.getTime() + apartMs),
+    ...criteria,
+    executedFrom: new Date(criteria.executedFrom.getTime() - apartMs),
+    executedTo: new Date(criteria.executedTo.getTime() + apartMs),
   }
 }
 

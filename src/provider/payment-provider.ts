@@ -3,21 +3,21 @@
 import type { Done, NotExecuted } from '../domain/operations/outcome.ts'
 import type { MovementKind } from '../domain/ledger/ledger.ts'
 import type { Payment } from '../domain/payments/payment.ts'
-import type { Standing } from '../domain/payments/standing.ts'
-import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
+import type { ProviderStatus } from '../domain/payments/provider-status.ts'
+import type { Dispute, DisputeProviderStatus } from '../domain/payments/dispute.ts'
 import type { ProviderCalls } from './calls.ts'
 import type { Capabilities } from './capabilities.ts'
-import type { Refund, RefundStanding } from '../domain/payments/refund.ts'
+import type { Refund, RefundProviderStatus } from '../domain/payments/refund.ts'
 
 /**
- * A payment in the provider's records. `standing` is undefined for a state that no payment of ours
+ * A payment in the provider's records. `providerStatus` is undefined for a state that no payment of ours
  * can have.
  */
 export interface ProviderPayment {
   readonly providerPaymentId: string
   readonly amountMinor: number
   readonly currency: string
-  readonly standing: Standing | undefined
+  readonly providerStatus: ProviderStatus | undefined
   readonly createdAt: Date
   readonly correlation: Correlation | null
 }
@@ -29,7 +29,7 @@ export interface ProviderRefund {
   readonly amountMinor: number
   readonly currency: string
   /** Undefined in a state that no refund of ours can have. */
-  readonly standing: RefundStanding | undefined
+  readonly providerStatus: RefundProviderStatus | undefined
   readonly createdAt: Date
   readonly correlation: Correlation | null
 }
@@ -97,11 +97,11 @@ export interface PaymentProvider {
   readonly capabilities: Capabilities
   readonly calls: ProviderCalls
   /** Reads the state of the payment. Executes nothing, so it is `done` or `not_executed`. */
-  retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
+  retrieve(payment: Payment): Promise<Done<ProviderStatus> | NotExecuted>
   /** Reads the state of the refund, in the same way. */
-  retrieveRefund(refund: Refund): Promise<Done<RefundStanding> | NotExecuted>
+  retrieveRefund(refund: Refund): Promise<Done<RefundProviderStatus> | NotExecuted>
   /** Reads the state of the dispute, in the same way. */
-  retrieveDispute(dispute: Dispute): Promise<Done<DisputeStanding> | NotExecuted>
+  retrieveDispute(dispute: Dispute): Promise<Done<DisputeProviderStatus> | NotExecuted>
 
   /**
    * The account whose records the secret key sees, and its mode, such as `acct_1 live`. Undefined if
@@ -146,7 +146,7 @@ export interface ProviderDispute {
   readonly providerDisputeId: string
   readonly providerPaymentId: string | null
   /** Undefined in a state that is not known here. */
-  readonly standing: DisputeStanding | undefined
+  readonly providerStatus: DisputeProviderStatus | undefined
   readonly createdAt: Date
   /** From the disputed payment: a dispute has metadata of its own. */
   readonly correlation: Correlation | null

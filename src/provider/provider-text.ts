@@ -9,7 +9,10 @@ const LENGTH_MAX = 500
 
 const CUSTOMER_ID = /\bcus_\w+/g
 
-/** The text without NUL, lone surrogates, card numbers, secrets or ids of customers, cut to 500 characters. */
+/**
+ * The text without NUL, lone surrogates, card numbers, secrets or ids of customers, cut to 500
+ * characters.
+ */
 export function fitText(text: string): string {
   const named = text.toWellFormed().replaceAll('\u0000', '\uFFFD')
   const fit = named.replaceAll(CUSTOMER_ID, 'cus_***').slice(0, LENGTH_MAX).toWellFormed()
@@ -34,7 +37,7 @@ export function isJson(value: unknown): value is Json {
 }
 
 /** Seconds since 1970 that fit into a timestamp of Postgres. */
-export function isInstant(value: unknown): value is number {
+export function isTimestamp(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 36
 }
 

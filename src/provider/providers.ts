@@ -10,7 +10,7 @@ export interface Providers {
   readonly all: readonly PaymentProvider[]
   /**
    * Never throws. For a name that this process does not have, it returns a provider that calls
-   * nothing: calls and reads of a state are `not_executed`, look-ups `unknown`, and lists and reads
+   * nothing: calls and reads of a state are `not_executed`, lookups `unknown`, and lists and reads
    * of records throw. So its payments wait for a process that has it.
    */
   readonly named: (name: string) => PaymentProvider
@@ -27,7 +27,7 @@ function missingProvider(name: string): PaymentProvider {
   const reason = `this process has no provider ${name}`
   const notMade = (call: string) => async (): Promise<NotExecuted> => ({
     ...notCalled(call, reason),
-    asksToWait: true,
+    retryLater: true,
   })
   const unread = async () => {
     throw new Error(reason)

@@ -31,24 +31,24 @@ export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
       amount: dispute.amountMinor,
       currency: dispute.currency,
     },
-  describeTheirs: ({ standing, createdAt, providerPaymentId }) => ({
+  describeTheirs: ({ providerStatus, createdAt, providerPaymentId }) => ({
     kind: 'dispute',
-    status: standing?.status ?? 'none that is known here',
-    amount: standing?.amountMinor ?? null,
-    currency: standing?.currency ?? null,
+    status: providerStatus?.status ?? 'none that is known here',
+    amount: providerStatus?.amountMinor ?? null,
+    currency: providerStatus?.currency ?? null,
     created_at: createdAt.toISOString(),
     provider_payment_id: providerPaymentId,
   }),
   find: findOurs,
   isWaiting: (sql) => sql`entry.status not in ('warning_closed', 'won', 'lost', 'prevented')`,
-  compare({ dispute }, { standing }) {
-    if (standing === undefined) return ['status_differs']
-    return dispute === null || disputeHasMovedOn(dispute, standing) ? 'moved_on' : []
+  compare({ dispute }, { providerStatus }) {
+    if (providerStatus === undefined) return ['status_differs']
+    return dispute === null || disputeHasMovedOn(dispute, providerStatus) ? 'moved_on' : []
   },
-  stateOf({ dispute }, { standing }) {
+  stateOf({ dispute }, { providerStatus }) {
     // One event for each change: any member can be what has changed, and can change back.
-    const change = JSON.stringify({ from: dispute, to: standing })
-    return `${standing?.status}_${hash('sha256', change).slice(0, 16)}`
+    const change = JSON.stringify({ from: dispute, to: providerStatus })
+    return `${providerStatus?.status}_${hash('sha256', change).slice(0, 16)}`
   },
 }
 

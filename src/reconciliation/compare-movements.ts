@@ -202,9 +202,9 @@ async function missingOfDisputes(
   for (const movement of ours) {
     signal.throwIfAborted()
     const theirs = await withRetries(comparison, () => provider.readDispute(movement.objectId))
-    // Its standing cannot be read, which the comparison of disputes has reported.
-    if (theirs !== undefined && theirs.standing === undefined) continue
-    const { withdrawnMinor = 0, reinstatedMinor = 0 } = theirs?.standing ?? {}
+    // Its provider status cannot be read, which the comparison of disputes has reported.
+    if (theirs !== undefined && theirs.providerStatus === undefined) continue
+    const { withdrawnMinor = 0, reinstatedMinor = 0 } = theirs?.providerStatus ?? {}
     const movedMinor = movement.kind === 'dispute' ? withdrawnMinor : reinstatedMinor
     if (movedMinor < movement.amountMinor) missing.push(movement)
   }

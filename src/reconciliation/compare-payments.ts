@@ -5,8 +5,8 @@ import {
   hasMovedOn,
   isFollowed,
   isSurplusHold,
-  type Standing,
-} from '../domain/payments/standing.ts'
+  type ProviderStatus,
+} from '../domain/payments/provider-status.ts'
 import type { ProviderPayment } from '../provider/payment-provider.ts'
 import { describeCorrelation, differingTerms, type RecordKind } from './judge-record.ts'
 
@@ -26,36 +26,40 @@ export const paymentRecords: RecordKind<Payment, ProviderPayment> = {
     currency: ours.currency,
     provider_payment_id: ours.providerPaymentId,
   }),
-  describeTheirs: ({ standing, ...theirs }) => ({
-    status: standing?.status ?? 'none that a payment of ours can have',
+  describeTheirs: ({ providerStatus, ...theirs }) => ({
+    status: providerStatus?.status ?? 'none that a payment of ours can have',
     amount: theirs.amountMinor,
-    ...(standing?.status === 'captured' ? { amount_captured: standing.amountCapturedMinor } : {}),
+    ...(providerStatus?.status === 'captured'
+      ? { amount_captured: providerStatus.amountCapturedMinor }
+      : {}),
     currency: theirs.currency,
     created_at: theirs.createdAt.toISOString(),
     ...describeCorrelation(theirs.correlation),
   }),
   compare(ours, theirs) {
-    const standing = compareStanding(ours, ours.status as ComparableStatus, theirs.standing)
+    const status = ours.status as ComparableStatus
+    const verdict = compareProviderStatus(ours, status, theirs.providerStatus)
     const terms = differingTerms(ours, theirs)
     // A payment with a different amount or currency is not followed.
-    if (standing === 'moved_on') return terms.length === 0 ? standing : terms
-    return [...new Set([...terms, ...standing])]
+    if (verdict === 'moved_on') return terms.length === 0 ? verdict : terms
+    return [...new Set([...terms, ...verdict])]
   },
-  judgeStray(_ours, { standing }) {
+  judgeStray(_ours, { providerStatus }) {
     // It is left over from a refused card.
-    if (standing?.status === 'refused' || standing?.status === 'canceled') return []
-    const takesNothingYet = standing?.status === 'held' || standing?.status === 'undecided'
+    if (providerStatus?.status === 'refused' || providerStatus?.status === 'canceled') return []
+    const takesNothingYet =
+      providerStatus?.status === 'held' || providerStatus?.status === 'undecided'
     return [takesNothingYet ? 'held_twice' : 'charged_twice']
   },
-  stateOf: (_ours, { standing }) => standing?.status ?? '',
+  stateOf: (_ours, { providerStatus }) => providerStatus?.status ?? '',
   // `hold.release` releases a hold that the payment does not use.
   canRepair: isSurplusHold,
 }
 
 type ComparableStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>
 
-/** The provider's standings that agree with each status of ours. */
-const standings: Readonly<Record<ComparableStatus, readonly Standing['status'][]>> = {
+/** The provider statuses that agree with each status of ours. */
+const providerStatuses: Readonly<Record<ComparableStatus, readonly ProviderStatus['status'][]>> = {
   requires_action: ['undecided'],
   requires_capture: ['held'],
   succeeded: ['captured'],
@@ -64,16 +68,17 @@ const standings: Readonly<Record<ComparableStatus, readonly Standing['status'][]
   failed: ['refused', 'canceled'],
 }
 
-function compareStanding(
+function compareProviderStatus(
   ours: Payment,
   status: ComparableStatus,
-  standing: Standing | undefined,
+  providerStatus: ProviderStatus | undefined,
 ): 'moved_on' | readonly FindingKind[] {
-  if (standing === undefined) return ['status_differs']
-  if (standings[status].includes(standing.status)) {
-    const capturedMinor = standing.status === 'captured' ? standing.amountCapturedMinor : null
+  if (providerStatus === undefined) return ['status_differs']
+  if (providerStatuses[status].includes(providerStatus.status)) {
+    const capturedMinor =
+      providerStatus.status === 'captured' ? providerStatus.amountCapturedMinor : null
     const agreesOnAmount = capturedMinor === null || capturedMinor === ours.amountCapturedMinor
     return agreesOnAmount ? [] : ['amount_differs']
   }
-  return isFollowed(status) && hasMovedOn(ours, standing) ? 'moved_on' : ['status_differs']
+  return isFollowed(status) && hasMovedOn(ours, providerStatus) ? 'moved_on' : ['status_differs']
 }

@@ -5,7 +5,7 @@ import {
   refundHasMovedOn,
   showRefundId,
   type Refund,
-  type RefundStanding,
+  type RefundProviderStatus,
 } from '../domain/payments/refund.ts'
 import type { ProviderRefund } from '../provider/payment-provider.ts'
 import { describeCorrelation, differingTerms, type RecordKind } from './judge-record.ts'
@@ -29,7 +29,7 @@ export const refundRecords: RecordKind<Refund, ProviderRefund> = {
   describeTheirs({ correlation, ...theirs }) {
     const refundId = correlation?.refundId ?? null
     return {
-      status: theirs.standing?.status ?? 'undecided',
+      status: theirs.providerStatus?.status ?? 'undecided',
       amount: theirs.amountMinor,
       currency: theirs.currency,
       created_at: theirs.createdAt.toISOString(),
@@ -44,22 +44,26 @@ export const refundRecords: RecordKind<Refund, ProviderRefund> = {
       and entry.created_at < ${from.toISOString()}
   `,
   compare(ours, theirs) {
-    const { standing } = theirs
+    const { providerStatus } = theirs
     const terms = differingTerms(ours, theirs)
-    const isAhead = standing !== undefined && refundHasMovedOn(ours, standing)
+    const isAhead = providerStatus !== undefined && refundHasMovedOn(ours, providerStatus)
     if (terms.length === 0 && isAhead) return 'moved_on'
-    const isWaiting = standing?.status === 'pending' || standing?.status === 'requires_action'
+    const isWaiting =
+      providerStatus?.status === 'pending' || providerStatus?.status === 'requires_action'
     // Versions before these statuses took a pending refund for a successful one.
     if (ours.status === 'succeeded' && isWaiting) return 'in_motion'
-    return agreesOnStatus(ours, standing) ? terms : [...terms, 'status_differs']
+    return agreesOnStatus(ours, providerStatus) ? terms : [...terms, 'status_differs']
   },
-  judgeStray: (_ours, { standing }) =>
-    standing !== undefined && hasReturned(standing) ? [] : ['refunded_twice'],
-  stateOf: (_ours, { standing }) => standing?.status ?? '',
+  judgeStray: (_ours, { providerStatus }) =>
+    providerStatus !== undefined && hasReturned(providerStatus) ? [] : ['refunded_twice'],
+  stateOf: (_ours, { providerStatus }) => providerStatus?.status ?? '',
 }
 
-function agreesOnStatus({ status }: Refund, standing: RefundStanding | undefined): boolean {
+function agreesOnStatus(
+  { status }: Refund,
+  providerStatus: RefundProviderStatus | undefined,
+): boolean {
   // Both gave the customer nothing.
-  if (status === 'declined') return standing !== undefined && hasReturned(standing)
-  return status === standing?.status
+  if (status === 'declined') return providerStatus !== undefined && hasReturned(providerStatus)
+  return status === providerStatus?.status
 }

@@ -8,7 +8,7 @@ import { openFindings, type Finding, type NewFinding } from '../db/operations/fi
 import { findTenant } from '../db/tenants/tenants.ts'
 import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readPatiently } from '../provider/patience.ts'
+import { readWithRetries } from '../provider/read-with-retries.ts'
 import type { Correlation, OnRepeat, PaymentProvider } from '../provider/payment-provider.ts'
 import { recordCompared, seenReport } from './compared-objects.ts'
 import type { Difference } from './judge-record.ts'
@@ -117,7 +117,7 @@ export function withRetries<Value>(
   comparison: Comparison,
   read: () => Promise<Value>,
 ): Promise<Value> {
-  return readPatiently(read, () => true, logRepeats(comparison))
+  return readWithRetries(read, () => true, logRepeats(comparison))
 }
 
 /** Opens the findings of a page, and passes those that wait for an operator to the watcher. */

@@ -1,4 +1,4 @@
-// Decides whether a call counts as not executed, after a look-up that did not find it.
+// Decides whether a call counts as not executed, after a lookup that did not find it.
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/doubt-sentences.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
@@ -19,18 +19,18 @@ export interface Absence {
 }
 
 /**
- * Undefined while nothing is concluded. Absence is proved by a look-up that does not find the call
+ * Undefined while nothing is concluded. Absence is proved by a lookup that does not find the call
  * after the settling time, if the provider stores our ids, and by a phase that only reads: it executes
  * nothing. See docs/decisions/0028-absence-needs-proof.md. An operator's statement (0035)
  *
  * - never overrides anything that was found;
  * - before that lets the client retry, in doubt;
- * - if no look-up was answered, needs two operators, counts only within the key window, and lets
+ * - if no lookup was answered, needs two operators, counts only within the key window, and lets
  *   the client retry, in doubt;
  * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
  *   have forgotten the key: the provider may complete it at any time. With neither, the client may
  *   retry it in doubt, because a lost answer may have been such a failure. A provider without keys
- *   keeps no failures, so there the look-up is a proof, unless its adapter has reported a kept one.
+ *   keeps no failures, so there the lookup is a proof, unless its adapter has reported a kept one.
  *
  * A worker that was frozen after its claim sends nothing any more: an outcome becomes unknown only
  * when its worker has given up the call, or its lease has expired, and an adapter sends nothing after
@@ -42,7 +42,7 @@ export function absenceOf(
   check: DueCheck,
   outcome: OpenOutcome,
 ): Absence | undefined {
-  const { evidence, failureKept } = check
+  const { evidence, failureStored } = check
   const { settings } = engine
   const { capabilities } = providerOfCheck(engine, check)
   const isStated = evidence?.proved_absent === true
@@ -61,7 +61,7 @@ export function absenceOf(
   if (!isProof) return undefined
   if (!mayBeCompletedLater(engine, check)) return { reason: outcome.reason, keepsDoubt: false }
   // A lost answer may have been a failure that the provider keeps.
-  return !failureKept && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined
+  return !failureStored && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined
 }
 
 /**
@@ -71,7 +71,7 @@ export function absenceOf(
 function mayBeCompletedLater(engine: Engine, check: DueCheck): boolean {
   const { capabilities } = providerOfCheck(engine, check)
   const { phases } = operationNamed(engine, check.operation)
-  const isKept = check.failureKept || keepsFailures(capabilities, engine.settings)
+  const isKept = check.failureStored || keepsFailures(capabilities, engine.settings)
   return isKept && isGuardedByKey(phases[check.recoveryPoint]?.call)
 }
 

@@ -1,5 +1,5 @@
 // Resolves unknown outcomes: looks up at the provider what an operation's lost call did, and
-// completes the operation accordingly. The look-up runs outside of any transaction; afterwards the
+// completes the operation accordingly. The lookup runs outside of any transaction; afterwards the
 // resolver acts only if the operation has not changed since.
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { asTenant, inTenant } from '../db/connection/transaction.ts'
@@ -20,7 +20,7 @@ import { operationNamed, type Engine } from '../engine/engine.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { runFromLookup } from '../engine/run-phases.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import type { Trace } from '../provider/calls.ts'
+import type { LookupCriteria } from '../provider/calls.ts'
 import { settleSeconds } from '../provider/capabilities.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { absenceOf, providerOfCheck, type Absence } from './absence.ts'
@@ -31,7 +31,7 @@ import { reportStuck } from './stuck-outcomes.ts'
 /**
  * `settled`: the call had happened or was declined, and the outcome is recorded now. `absent`: it is proved
  * that nothing happened, and the client's next retry runs the operation again. `unclear`: the outcome is
- * still unknown. `postponed`: no look-up was made, because too many wait for the provider.
+ * still unknown. `postponed`: no lookup was made, because too many wait for the provider.
  */
 type Result = 'settled' | 'absent' | 'unclear' | 'postponed'
 
@@ -55,11 +55,11 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
   for (;;) {
     const { CHECK_DELAYS_SECONDS } = engine.settings
     const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
-    const traced = due.map((check) => ({ check, trace: traceOf(engine, check) }))
-    // All look-ups begin together, so that they share lists.
-    await Promise.allSettled(traced.map(({ trace }) => trace))
+    const withCriteria = due.map((check) => ({ check, criteria: criteriaOf(engine, check) }))
+    // All lookups begin together, so that they share lists.
+    await Promise.allSettled(withCriteria.map(({ criteria }) => criteria))
     const results = await Promise.all(
-      traced.map(({ check, trace }) => resolveSafely(engine, check, trace)),
+      withCriteria.map(({ check, criteria }) => resolveSafely(engine, check, criteria)),
     )
     for (const result of results) counts[result] += 1
     const stopping = engine.shutdown?.leftMs() !== undefined
@@ -71,10 +71,10 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
 async function resolveSafely(
   engine: Engine,
   check: DueCheck,
-  trace: Promise<Trace>,
+  criteria: Promise<LookupCriteria>,
 ): Promise<Result> {
   try {
-    return await withSpan(resolveSpan(check), async () => resolveOne(engine, check, await trace))
+    return await withSpan(resolveSpan(check), async () => resolveOne(engine, check, await criteria))
   } catch (error) {
     const log = { err: error, operation: check.id }
     if (error instanceof LeaseLostError) {
@@ -87,10 +87,14 @@ async function resolveSafely(
   }
 }
 
-async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promise<Result> {
+async function resolveOne(
+  engine: Engine,
+  check: DueCheck,
+  criteria: LookupCriteria,
+): Promise<Result> {
   const { log, clock } = engine
   const startedAt = clock.now()
-  const outcome = await look(engine, check, trace)
+  const outcome = await lookUp(engine, check, criteria)
   const endedAt = clock.now()
   const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt, endedAt }
   if (outcome === undefined || isFinalOutcome(outcome))
@@ -124,19 +128,19 @@ function isPostponed({ settings }: Engine, check: DueCheck, outcome: OpenOutcome
 /**
  * Undefined for a phase without a provider call: nothing is in doubt, so the phase can simply run.
  */
-async function look(
+async function lookUp(
   engine: Engine,
   check: DueCheck,
-  trace: Trace,
+  criteria: LookupCriteria,
 ): Promise<Outcome<unknown> | undefined> {
   const operation = operationNamed(engine, check.operation)
   const name = operation.phases[check.recoveryPoint]?.call
   if (name === undefined) return undefined
-  return await lookUpCall(engine, check, name, operation.subject(check), trace)
+  return await lookUpCall(engine, check, name, operation.subject(check), criteria)
 }
 
 /** Where to look. An operator's evidence comes first, then the ids from the provider's events. */
-async function traceOf(engine: Engine, check: DueCheck): Promise<Trace> {
+async function criteriaOf(engine: Engine, check: DueCheck): Promise<LookupCriteria> {
   const { store, settings, clock } = engine
   const { evidence, payment } = check
   const { capabilities } = providerOfCheck(engine, check)
@@ -150,7 +154,7 @@ async function traceOf(engine: Engine, check: DueCheck): Promise<Trace> {
     // From the intent on: an operation that failed and was reopened called under the same key before.
     executedFrom: check.createdAt,
     // A failed call may be completed at any time.
-    executedTo: check.failureKept ? clock.now() : settlingEndsAt,
+    executedTo: check.failureStored ? clock.now() : settlingEndsAt,
     providerPaymentId,
     providerRefundId: evidence?.provider_refund_id ?? null,
   }

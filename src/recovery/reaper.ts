@@ -218,7 +218,7 @@ async function insertTombstones(
       refund_id = excluded.refund_id,
       location = excluded.location,
       expired_at = excluded.expired_at,
-      buried_at = excluded.buried_at
+      deleted_at = excluded.deleted_at
   `
 }
 
@@ -230,11 +230,11 @@ export async function deleteOldTombstones(
   const { count } = await asService(sql)`
     delete from key_tombstones where (tenant_id, key_hash) in (
       select tenant_id, key_hash from key_tombstones
-      where buried_at < now() - ${retentionSeconds} * interval '1 second'
-      order by buried_at
+      where deleted_at < now() - ${retentionSeconds} * interval '1 second'
+      order by deleted_at
       limit ${limit}
     )
-    and buried_at < now() - ${retentionSeconds} * interval '1 second'
+    and deleted_at < now() - ${retentionSeconds} * interval '1 second'
   `
   return count
 }

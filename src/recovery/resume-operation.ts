@@ -5,7 +5,7 @@ import { requestCheckIfUnknown } from '../db/operations/requested-checks.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { reopenOperationIn } from '../engine/reopen-operation.ts'
-import { requeueIfJobless, resumeIfExpired } from './sweeper.ts'
+import { requeueIfJobless, requeueIfExpired } from './sweeper.ts'
 
 /**
  * What was done. `check_asked`: the outcome is looked up now. `reopened`: the operation runs as on
@@ -24,7 +24,7 @@ export async function resumeOperation(
   if (await reopenOperationIn(tx, parts, ref)) return 'reopened'
   // The worker that takes the job does not repeat a call that the provider may have forgotten, but
   // leaves it to the outcome resolver.
-  const expired = await resumeIfExpired(tx, [ref])
+  const expired = await requeueIfExpired(tx, [ref])
   if (expired.length > 0) return 'requeued'
   const jobless = await requeueIfJobless(tx, ref)
   return jobless.length > 0 ? 'requeued' : 'nothing'

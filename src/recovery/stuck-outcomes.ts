@@ -94,7 +94,7 @@ export async function openFindingsOfStuck(
     cross join lateral (
       select stuck.unknown_at + interval '1 second' * case
         when (
-          stuck.failure_kept
+          stuck.failure_stored
           or stuck.phase_began_at < now() - stuck.key_window_seconds * interval '1 second'
         ) and ${isAtOneOf(sql, unprovable)}
         then coalesce(stuck.settle_seconds, ${lastDelaySeconds}::float8)

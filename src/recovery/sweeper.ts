@@ -36,7 +36,7 @@ export async function sweep(engine: Engine) {
   const rule = repeatRule(engine)
   const resumed = await inFullBatches(BATCH, async () => {
     const batch = await inService(sql, async (tx) =>
-      resumeIfExpired(tx, await findExpired(tx, rule, { isRepeatable: true, limit: BATCH })),
+      requeueIfExpired(tx, await findExpired(tx, rule, { isRepeatable: true, limit: BATCH })),
     )
     for (const { id } of batch) log.warn({ operation: id }, 'a lease expired; operation resumed')
     return batch.length
@@ -108,7 +108,7 @@ export async function findExpired(
  * Resumes operations whose lease expired, each with a new job. The call of an owner that went silent is in
  * doubt.
  */
-export async function resumeIfExpired(
+export async function requeueIfExpired(
   tx: Transaction,
   refs: readonly OperationRef[],
 ): Promise<OperationRef[]> {
@@ -150,7 +150,7 @@ async function parkAll(engine: Engine, rule: RepeatRule): Promise<number> {
 
 async function park(engine: Engine, ref: OperationRef): Promise<boolean> {
   return await inTenant(engine.store.sql, ref.tenantId, async (tx) => {
-    const row = await parkIfExpired(tx, ref, engine.settings.CHECK_DELAYS_SECONDS)
+    const row = await markUnknownIfExpired(tx, ref, engine.settings.CHECK_DELAYS_SECONDS)
     if (row === undefined) return false
     const operation = operationNamed(engine, row.operation)
     await operation.markUnknown({ tx, key: row.key }, operation.subject(row))
@@ -159,7 +159,7 @@ async function park(engine: Engine, ref: OperationRef): Promise<boolean> {
 }
 
 /** Undefined when the operation was claimed meanwhile. */
-export async function parkIfExpired(
+export async function markUnknownIfExpired(
   tx: Transaction,
   ref: OperationRef,
   checkDelaysSeconds: readonly number[],

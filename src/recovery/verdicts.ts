@@ -27,7 +27,7 @@ export async function dropEvidenceIfSame(
 /**
  * Does nothing for a check without a claim.
  *
- * @param outcome what the look-up found.
+ * @param outcome what the lookup found.
  * @param absence set when the call counts as not executed.
  */
 export async function recordVerdict(

@@ -16,10 +16,10 @@ Migrates the database at DATABASE_URL to the schema of this version.
 Exit code: 0 migrated, 1 not migrated, 2 usage error.
 `
 
-const asked = readOptions(process.argv.slice(2))
-if (asked === undefined) process.exitCode = 2
-else if (asked.help === true) process.stdout.write(HELP)
-else await migrate(asked.citus === true)
+const values = readOptions(process.argv.slice(2))
+if (values === undefined) process.exitCode = 2
+else if (values.help === true) process.stdout.write(HELP)
+else await migrate(values.citus === true)
 
 async function migrate(citus: boolean): Promise<void> {
   await runProcess('migrate', async () => {

@@ -165,7 +165,7 @@ async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAt
   const startedAt = clock.now()
   const startedMs = clock.monotonicMs()
   const { retryAfter, because, ...reply } = await send(requestOf(due, startedAt))
-  // How long a look-up takes would tell an internal name from one that does not exist.
+  // How long a lookup takes would tell an internal name from one that does not exist.
   const latencyMs = because === undefined ? Math.round(clock.monotonicMs() - startedMs) : 0
   const verdict = judgeReply(reply)
   const askedSeconds = retryAfter && readRetryAfter(retryAfter, clock.now())

@@ -126,7 +126,7 @@ function readReply({ statusCode = 0, headers }: IncomingMessage): SentReply {
   return { httpStatus: statusCode, retryAfter }
 }
 
-/** Answers every look-up with the checked addresses, even if the name resolves to others by now. */
+/** Answers every lookup with the checked addresses, even if the name resolves to others by now. */
 function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     if (all) return callback(null, [...addresses])

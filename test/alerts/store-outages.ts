@@ -81,7 +81,7 @@ export const storeOutages: OutagesOfService = {
       },
       async end(scene) {
         scene.postgres?.thaw()
-        // A look-up that the hanging server answers late caches the API key once more.
+        // A lookup that the hanging server answers late caches the API key once more.
         await until(async () => {
           await postPayment(scene.service.apiUrl, scene.tenant)
           return !(await isOpen(scene, 'store_reads'))

@@ -265,7 +265,7 @@ describe('resolve', () => {
     return executed.find(({ metadata }) => metadata['atomic_payment'] === shown)?.id ?? ''
   }
 
-  test('prints the verdict of the look-up', async () => {
+  test('prints the verdict of the lookup', async () => {
     const url = await api.serve({ WAIT_MAX_SECONDS: '20' })
     const ref = await makeUnknown(api)
     const args = ['resolve', shownId(ref), '--provider-id', await providerIdOf(ref)]
@@ -285,7 +285,7 @@ describe('resolve', () => {
     const { code, stderr } = await whileWorkerLooks(atomic(url, args))
 
     expect(code).toBe(1)
-    expect(stderr).toContain('The look-up at the provider: ')
+    expect(stderr).toContain('The lookup at the provider: ')
     expect(stderr).toContain('/problems/resolution-contradicted')
   })
 

@@ -1,4 +1,4 @@
-// The page of an unknown outcome in a browser: look-ups on request, proposals that wait for a second
+// The page of an unknown outcome in a browser: lookups on request, proposals that wait for a second
 // operator, and how the doubt ended.
 import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
 import type { Page } from 'playwright-core'
@@ -51,7 +51,7 @@ async function propose(page: Page, { paymentId }: Accepted): Promise<void> {
 
 const confirm = (page: Page) => changeBy(page, 'Confirm the proposal', 'Confirm the proposal')
 
-describe('a look-up on request', () => {
+describe('a lookup on request', () => {
   testInBrowser('says what it found, and the page how the doubt ended', async () => {
     const ref = await makeUnknown(api)
     await api.t.engine.store.sql`
@@ -63,7 +63,7 @@ describe('a look-up on request', () => {
       await page.getByText('Call of this step first made').waitFor()
       await lookUp(page)
       await resolveDue(api.t.engine)
-      await page.getByText('the look-up found no outcome').waitFor()
+      await page.getByText('the lookup found no outcome').waitFor()
       await page.getByText('The outcome stays unknown.').waitFor()
       expect(await findJoinedWords(page)).toEqual([])
 
@@ -89,7 +89,7 @@ describe('a look-up on request', () => {
       await lookUp(page)
       await resolveDue(api.t.engine)
       await page.getByText('the provider shows that it had not happened.').waitFor()
-      await page.getByText('this look-up alone is no proof').waitFor()
+      await page.getByText('this lookup alone is no proof').waitFor()
       expect(await findJoinedWords(page)).toEqual([])
     })
   })
@@ -121,7 +121,7 @@ describe('a proposal', () => {
 
         await page.getByText('alice and bob stated that it happened').waitFor()
         expect(await findJoinedWords(page)).toEqual([])
-        await page.getByText('The look-up verified the claim.').first().waitFor()
+        await page.getByText('The lookup verified the claim.').first().waitFor()
         await page.getByText('Seen in the dashboard.').first().waitFor()
         await openPage(page, 'operations?status=proposed')
         await page.getByText('No operation matches.').waitFor()
@@ -131,7 +131,7 @@ describe('a proposal', () => {
     },
   )
 
-  testInBrowser('waits on, as it says, when the look-up of its confirmation fails', async () => {
+  testInBrowser('waits on, as it says, when the lookup of its confirmation fails', async () => {
     const ref = await makeUnknown(api)
     await onOperation(ref, alice, (page) => propose(page, ref))
     await loseLookUps()
@@ -153,7 +153,7 @@ describe('a proposal', () => {
       await page.getByRole('dialog').getByText('Claimed.').waitFor()
       await page.getByRole('button', { name: 'Close' }).click()
       await resolveDue(api.t.engine)
-      await page.getByText('The look-up verified the claim.').first().waitFor()
+      await page.getByText('The lookup verified the claim.').first().waitFor()
     })
   })
 })
@@ -169,7 +169,7 @@ describe('a claim that counts without an answer of the provider', () => {
       const dialog = page.getByRole('dialog')
       await dialog.getByText('The claim is not acted on, and the outcome stays').first().waitFor()
       expect(await dialog.getByText(WARNING).count()).toBe(0)
-      await dialog.getByLabel('Act on it even if the look-up is not answered').check()
+      await dialog.getByLabel('Act on it even if the lookup is not answered').check()
       await dialog.getByText(TAKES_EFFECT).waitFor()
       await dialog.getByText(WARNING).waitFor()
       await dialog.getByLabel('What proves it?').fill('their support says so, ticket 4711')
@@ -211,7 +211,7 @@ describe('a claim that counts without an answer of the provider', () => {
     await api.t.letTimePass(ref, 23 * 3_600)
     await onOperation(ref, bob, async (page) => {
       const proposal = page.getByRole('region', { name: 'Open proposal' })
-      await proposal.getByText('a claim that no look-up verifies is refused').waitFor()
+      await proposal.getByText('a claim that no lookup verifies is refused').waitFor()
       expect(await page.getByRole('button', { name: 'Confirm the proposal' }).count()).toBe(0)
     })
   })

@@ -40,10 +40,10 @@ function withBoth({ engine }: TestEngine, first: ReturnType<typeof stripeOf>) {
 const adapterOfOther = () => ({ ...stripeAt(other.url), name: 'other' })
 
 const stripeAt = (apiBase: string) =>
-  createStripeProvider({ secretKey: 'sk_test_mock', apiBase, timeoutMs: PATIENCE_MS })
+  createStripeProvider({ secretKey: 'sk_test_mock', apiBase, timeoutMs: HOLD_BACK_MS })
 
 /** Longer than a normal answer takes on a busy machine. */
-const PATIENCE_MS = 10_000
+const HOLD_BACK_MS = 10_000
 
 const FALLBACK = { provider: 'other', payment_method: 'pm_card_mastercard' }
 const accept = (request = {}) => t.accept({ currency: 'eur', ...request }, { fallback: FALLBACK })

@@ -165,7 +165,7 @@ describe('a refund that is not found', () => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
   })
 
-  test('stays unknown if the adapter reports a kept failure, and becomes a finding', async () => {
+  test('stays unknown if the adapter reports a stored failure, and becomes a finding', async () => {
     const ref = await lost('error_500_before')
     await t.letTimePass(ref, 5)
     await resolveDue(t.engine)

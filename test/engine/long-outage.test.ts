@@ -123,7 +123,7 @@ test('may run out of tries as before once a call may have been executed', async 
   expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
 })
 
-test('that continues after a look-up gets a job with the delay of a first retry', async () => {
+test('that continues after a lookup gets a job with the delay of a first retry', async () => {
   const ref = await t.accept()
   await t.provider.addFault({ ...everyPost, fault: 'nonsense_body', times: 1 })
   await runOperation(withoutRetries(t.engine), ref)

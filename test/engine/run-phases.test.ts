@@ -329,7 +329,7 @@ describe('a failure that the provider does not want repeated', () => {
 
   test('waits for the next run when nothing is found', async () => {
     const ref = await t.accept()
-    const wait = { outcome: 'unknown', reason: 'no', asksToWait: true, asked: {}, answered: {} }
+    const wait = { outcome: 'unknown', reason: 'no', retryLater: true, asked: {}, answered: {} }
     const engine = around('authorize', () => Promise.resolve(wait))
 
     expect(await run(ref, { engine })).toBe('retry')
@@ -343,7 +343,7 @@ describe('a failure that the provider does not want repeated', () => {
     let calls = 0
     const engine = around('authorize', () => {
       calls += 1
-      const waits = { outcome: 'not_executed', asksToWait: true } as const
+      const waits = { outcome: 'not_executed', retryLater: true } as const
       return Promise.resolve({ ...waits, reason: 'limited', asked: {}, answered: {} })
     })
 
@@ -397,7 +397,7 @@ describe('an operation whose owners keep crashing', () => {
 })
 
 describe('a refusal of a call that may have run', () => {
-  test('is not believed when a look-up finds the run', async () => {
+  test('is not believed when a lookup finds the run', async () => {
     const payment = await captured(t)
     await t.provider.control('POST', '/idempotency', { mode: 'ignore' })
     await t.provider.addFault({ match: { path: '/v1/refunds' }, fault: 'truncated_body' })
@@ -411,7 +411,7 @@ describe('a refusal of a call that may have run', () => {
     expect(await executed()).toEqual([...CHARGE, 'refund.create'])
   })
 
-  test('is final when a look-up finds nothing', async () => {
+  test('is final when a lookup finds nothing', async () => {
     const payment = await captured(t)
     const { providerPaymentId } = await t.readPayment(payment)
     const ref = await t.acceptRefund(payment, 1999)
@@ -425,7 +425,7 @@ describe('a refusal of a call that may have run', () => {
     expect(await t.readPayment(ref)).toMatchObject({ amountRefundedMinor: 0 })
   })
 
-  test('is not recorded while the look-up fails', async () => {
+  test('is not recorded while the lookup fails', async () => {
     const payment = await captured(t)
     const path = '/v1/refunds'
     await t.provider.control('POST', '/idempotency', { mode: 'ignore' })

@@ -9,7 +9,7 @@ import {
 import { UNDECLARED } from '../../src/provider/capabilities.ts'
 import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
 import { portCalls } from './contract/calls.ts'
-import { identityOf, newPayment, traceOf } from './contract/payments.ts'
+import { identityOf, newPayment, criteriaOf } from './contract/payments.ts'
 
 const payment = newPayment({ provider: 'other', paymentMethod: 'card', providerPaymentId: 'id' })
 const unused: AdapterCall<unknown, never> = {
@@ -31,7 +31,7 @@ test.each([
     const identity = identityOf(name)
 
     const made = await portCalls[name].make(adapter, payment, identity)
-    const found = await portCalls[name].find(adapter, payment, traceOf(identity, 0))
+    const found = await portCalls[name].find(adapter, payment, criteriaOf(identity, 0))
 
     expect(made).toMatchObject({ outcome: 'declined', failure: { code: 'not_supported', message } })
     expect(found).toEqual(made)

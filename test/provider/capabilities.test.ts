@@ -44,8 +44,8 @@ const lagging = { settleSeconds: 60, lookUpLagSeconds: 3_600 }
 
 test.each([
   ['with complete listings', [complete], [5, 3_600]],
-  ['with a look-up that lags', [complete, lagging], [5, 3_600, 3_750]],
-  ['without look-ups', [{ settleSeconds: null, lookUpLagSeconds: null }], [5, 3_600]],
+  ['with a lookup that lags', [complete, lagging], [5, 3_600, 3_750]],
+  ['without lookups', [{ settleSeconds: null, lookUpLagSeconds: null }], [5, 3_600]],
   ['with a check at that time', [{ settleSeconds: 90, lookUpLagSeconds: 3_450 }], [5, 3_600]],
 ])('an unknown outcome is looked up when absence can be proved: %s', (_, all, expected) => {
   const settings = { CHECK_DELAYS_SECONDS: [5, 3_600], PROVIDER_SETTLE_SECONDS: 90 }

@@ -87,7 +87,7 @@ describe('a provider that fails repeatedly', () => {
     expect(turns.at(-1)).toBe(false)
   })
 
-  test('is still used for look-ups, because a skipped look-up proves nothing', async () => {
+  test('is still used for lookups, because a skipped lookup proves nothing', async () => {
     const guarded = withCircuitBreaker(providerWith([lost]), { failures: 1, openMs: 60_000 })
     await authorize(guarded)
 

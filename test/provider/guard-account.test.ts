@@ -96,7 +96,7 @@ describe.each([
     expect(await t.provider.executed()).toEqual([])
   })
 
-  test('proves no absence: a look-up is unknown, and a comparison fails', async () => {
+  test('proves no absence: a lookup is unknown, and a comparison fails', async () => {
     const provider = guarded(secretKey)
 
     expect(await find(provider)).toMatchObject({ outcome: 'unknown', answered: { looked: false } })

@@ -4,7 +4,7 @@ import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createProviders } from '../../src/provider/providers.ts'
 import { callNames } from '../../src/provider/calls.ts'
 import { portCalls } from './contract/calls.ts'
-import { identityOf, newPayment, refundOf, traceOf } from './contract/payments.ts'
+import { identityOf, newPayment, refundOf, criteriaOf } from './contract/payments.ts'
 
 const other = { name: 'other' } as PaymentProvider
 const missing = createProviders([other]).named('elsewhere')
@@ -20,13 +20,13 @@ describe('a provider that the process does not have', () => {
   test.each(callNames)('makes no call: %s', async (name) => {
     const outcome = await portCalls[name].make(missing, payment, identityOf('started'))
 
-    expect(outcome).toMatchObject({ outcome: 'not_executed', reason: REASON, asksToWait: true })
+    expect(outcome).toMatchObject({ outcome: 'not_executed', reason: REASON, retryLater: true })
   })
 
   test.each(callNames)('cannot tell what a call did: %s', async (name) => {
-    const trace = traceOf(identityOf('started'), Date.now())
+    const criteria = criteriaOf(identityOf('started'), Date.now())
 
-    const outcome = await portCalls[name].find(missing, payment, trace)
+    const outcome = await portCalls[name].find(missing, payment, criteria)
 
     const answered = { looked: false }
     expect(outcome).toMatchObject({ outcome: 'unknown', reason: REASON, notSent: true, answered })

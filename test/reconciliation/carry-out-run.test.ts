@@ -393,7 +393,7 @@ describe('a run', () => {
     providerPaymentId: `pi_${number}`,
     amountMinor: 500,
     currency: 'usd',
-    standing: { status: 'canceled', reason: null },
+    providerStatus: { status: 'canceled', reason: null },
     createdAt: NOON,
     correlation: null,
   })

@@ -1,11 +1,11 @@
-// Tests the verdict for each status of ours with each standing at the provider.
+// Tests the verdict for each status of ours with each provider status.
 import { describe, expect, test } from '@jest/globals'
 import {
   paymentStatuses,
   type PaymentStatus,
   type Payment,
 } from '../../src/domain/payments/payment.ts'
-import type { Standing } from '../../src/domain/payments/standing.ts'
+import type { ProviderStatus } from '../../src/domain/payments/provider-status.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
 import { paymentRecords } from '../../src/reconciliation/compare-payments.ts'
@@ -53,7 +53,7 @@ function theirs(fields: Partial<ProviderPayment> = {}): ProviderPayment {
     providerPaymentId: 'pi_1',
     amountMinor: 1_000,
     currency: 'usd',
-    standing: standingOf('captured'),
+    providerStatus: providerStatusOf('captured'),
     createdAt: new Date('2026-03-01T12:00:00Z'),
     correlation: {
       tenantId: TENANT_ID,
@@ -65,9 +65,9 @@ function theirs(fields: Partial<ProviderPayment> = {}): ProviderPayment {
   }
 }
 
-type Stands = Standing['status'] | 'strange'
+type Stands = ProviderStatus['status'] | 'strange'
 
-function standingOf(status: Stands): Standing | undefined {
+function providerStatusOf(status: Stands): ProviderStatus | undefined {
   switch (status) {
     case 'captured':
       return { status, amountCapturedMinor: 1_000 }
@@ -113,7 +113,13 @@ describe('a payment that names the provider’s record', () => {
 
   test.each(paymentStatuses)('%s', (status) => {
     const verdicts = stands.map((stand) =>
-      said(judgeRecord(paymentRecords, ours({ status }), theirs({ standing: standingOf(stand) }))),
+      said(
+        judgeRecord(
+          paymentRecords,
+          ours({ status }),
+          theirs({ providerStatus: providerStatusOf(stand) }),
+        ),
+      ),
     )
 
     expect(verdicts).toEqual(table[status])
@@ -125,12 +131,12 @@ describe('a payment that names the provider’s record', () => {
     ['both', { amountMinor: 999, currency: 'eur' }, 'amount_differs,currency_differs'],
     [
       'another amount taken',
-      { standing: { status: 'captured', amountCapturedMinor: 900 } },
+      { providerStatus: { status: 'captured', amountCapturedMinor: 900 } },
       'amount_differs',
     ],
     [
       'all at once',
-      { amountMinor: 999, currency: 'eur', standing: { status: 'canceled', reason: null } },
+      { amountMinor: 999, currency: 'eur', providerStatus: { status: 'canceled', reason: null } },
       'amount_differs,currency_differs,status_differs',
     ],
   ] as [string, Partial<ProviderPayment>, string][])('%s', (_, fields, expected) => {
@@ -151,7 +157,9 @@ describe('a payment that names the provider’s record', () => {
     const waiting = ours({ status: 'requires_capture', captureMethod: 'automatic' })
 
     expect(
-      said(judgeRecord(paymentRecords, waiting, theirs({ standing: standingOf('held') }))),
+      said(
+        judgeRecord(paymentRecords, waiting, theirs({ providerStatus: providerStatusOf('held') })),
+      ),
     ).toBe('agrees')
   })
 })
@@ -169,7 +177,13 @@ describe('a record that names a payment, which does not name the record', () => 
 
   test.each(table)('%s', (_, fields, expected) => {
     const verdicts = stands.map((stand) =>
-      said(judgeRecord(paymentRecords, ours(fields), theirs({ standing: standingOf(stand) }))),
+      said(
+        judgeRecord(
+          paymentRecords,
+          ours(fields),
+          theirs({ providerStatus: providerStatusOf(stand) }),
+        ),
+      ),
     )
 
     expect(verdicts).toEqual(expected)
@@ -178,7 +192,9 @@ describe('a record that names a payment, which does not name the record', () => 
 
 test('a record without a payment of ours is always missing here', () => {
   const verdicts = stands.map((stand) =>
-    said(judgeRecord(paymentRecords, undefined, theirs({ standing: standingOf(stand) }))),
+    said(
+      judgeRecord(paymentRecords, undefined, theirs({ providerStatus: providerStatusOf(stand) })),
+    ),
   )
 
   expect(new Set(verdicts)).toEqual(new Set(['missing_here']))

@@ -4,7 +4,7 @@ import {
   refundStatuses,
   type Refund,
   type RefundStatus,
-  type RefundStanding,
+  type RefundProviderStatus,
 } from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
 import { refundRecords } from '../../src/reconciliation/compare-refunds.ts'
@@ -37,14 +37,17 @@ function theirs(fields: Partial<ProviderRefund> = {}): ProviderRefund {
     providerPaymentId: 'pi_1',
     amountMinor: 400,
     currency: 'usd',
-    standing: standingOf('succeeded'),
+    providerStatus: providerStatusOf('succeeded'),
     createdAt: created,
     correlation: null,
     ...fields,
   }
 }
 
-function standingOf(status: RefundStanding['status'], moved = true): RefundStanding {
+function providerStatusOf(
+  status: RefundProviderStatus['status'],
+  moved = true,
+): RefundProviderStatus {
   return { providerRefundId: 're_1', status, moved }
 }
 
@@ -68,10 +71,10 @@ const table: Record<RefundStatus, readonly string[]> = {
 }
 
 test.each(refundStatuses)('a refund that is %s', (status) => {
-  const standings = [...statuses.map((their) => standingOf(their)), undefined]
+  const providerStatuses = [...statuses.map((their) => providerStatusOf(their)), undefined]
 
-  const verdicts = standings.map((standing) =>
-    said(judgeRecord(refundRecords, ours({ status }), theirs({ standing }))),
+  const verdicts = providerStatuses.map((providerStatus) =>
+    said(judgeRecord(refundRecords, ours({ status }), theirs({ providerStatus }))),
   )
 
   expect(verdicts).toEqual(table[status])
@@ -81,7 +84,9 @@ test('a pending refund whose money has moved since', () => {
   const waiting = ours({ status: 'pending', moved: false })
 
   expect(
-    said(judgeRecord(refundRecords, waiting, theirs({ standing: standingOf('pending') }))),
+    said(
+      judgeRecord(refundRecords, waiting, theirs({ providerStatus: providerStatusOf('pending') })),
+    ),
   ).toBe('moved_on')
 })
 
@@ -93,7 +98,7 @@ test.each([
   [
     'a second one that failed',
     ours({ providerRefundId: 're_2' }),
-    theirs({ standing: standingOf('failed') }),
+    theirs({ providerStatus: providerStatusOf('failed') }),
     'agrees',
   ],
   [

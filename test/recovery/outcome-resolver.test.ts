@@ -1,4 +1,4 @@
-// Tests that only a look-up resolves an unknown outcome: for each operation, and for each way in
+// Tests that only a lookup resolves an unknown outcome: for each operation, and for each way in
 // which its call can have ended. The provider's own log shows what was executed.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from '@jest/globals'
@@ -266,7 +266,7 @@ describe.each(classes)('a failure of the provider in $title', (row) => {
     const { ref, result } = await failed('error_500_before')
 
     expect(result).toBe('gave_up')
-    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_stored: true })
   })
 
   test('is completed by a repetition if the provider did not keep it', async () => {
@@ -274,7 +274,7 @@ describe.each(classes)('a failure of the provider in $title', (row) => {
 
     expect(result).toBe('finished')
     await expectEnded(row, ref)
-    expect(await t.readKey(ref)).toMatchObject({ failure_kept: false, key_generation: 0 })
+    expect(await t.readKey(ref)).toMatchObject({ failure_stored: false, key_generation: 0 })
   })
 })
 
@@ -286,7 +286,7 @@ test('a failure of the provider is remembered even if no repetition gets an answ
 
   expect(await runOperation(t.engine, ref)).toBe('retry')
 
-  expect(await t.readKey(ref)).toMatchObject({ status: 'pending', failure_kept: true })
+  expect(await t.readKey(ref)).toMatchObject({ status: 'pending', failure_stored: true })
 })
 
 test('a failure of the provider is remembered when the worker crashes before it repeats the call', async () => {
@@ -298,10 +298,10 @@ test('a failure of the provider is remembered when the worker crashes before it 
 
   await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
 
-  expect(await t.readKey(ref)).toMatchObject({ status: 'processing', failure_kept: true })
+  expect(await t.readKey(ref)).toMatchObject({ status: 'processing', failure_stored: true })
   await t.expireLease(ref)
   expect(await runOperation(t.engine, ref)).toBe('gave_up')
-  expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
+  expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_stored: true })
 })
 
 describe.each(classes.filter(({ kind }) => kind !== 'refund.create'))(
@@ -319,7 +319,7 @@ describe.each(classes.filter(({ kind }) => kind !== 'refund.create'))(
       expect(await runOperation(t.engine, ref)).toBe('finished')
 
       await expectEnded(row, ref)
-      expect(await t.readKey(ref)).toMatchObject({ failure_kept: false, key_generation: 1 })
+      expect(await t.readKey(ref)).toMatchObject({ failure_stored: false, key_generation: 1 })
     })
   },
 )
@@ -537,7 +537,7 @@ describe('a refund whose failure the provider keeps', () => {
 
     expect(await t.readKey(ref)).toMatchObject({
       status: 'unknown',
-      failure_kept: true,
+      failure_stored: true,
       key_generation: 0,
     })
     expect(await executedOf('refund.create', ref)).toEqual([])
@@ -628,7 +628,7 @@ describe('an outcome that cannot be determined', () => {
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
   })
 
-  test('keeps every look-up in the timeline', async () => {
+  test('keeps every lookup in the timeline', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
     await t.letTimePass(ref, 5)
     await resolveDue(t.engine)
@@ -651,7 +651,7 @@ describe('evidence about an unknown outcome', () => {
     return ref
   }
 
-  test('an event of the provider triggers a look-up at once, by the id in the event', async () => {
+  test('an event of the provider triggers a lookup at once, by the id in the event', async () => {
     const ref = await madeUnknown(authorization, 'nonsense_body')
     const [intent] = await executedOf('payment_intent.create', ref)
     const providerPaymentId = intent?.id ?? ''
@@ -674,7 +674,7 @@ describe('evidence about an unknown outcome', () => {
   const unverified = { ...PROOF, unverified: true, by: 'alice and bob' } as const
   const lostLook = { match: lookUp, fault: 'hang_before', times: 1 }
 
-  test('a proof that was not believed counts for no later look-up', async () => {
+  test('a proof that was not believed counts for no later lookup', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
     await t.provider.addFault({ ...lostLook, fault: 'unavailable' })
     await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
@@ -738,7 +738,7 @@ describe('evidence about an unknown outcome', () => {
       expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
     })
 
-    test('is not believed when the look-up shows something that makes no sense', async () => {
+    test('is not believed when the lookup shows something that makes no sense', async () => {
       const ref = await madeUnknown(authorization, 'nonsense_body')
       const [intent] = await executedOf('payment_intent.create', ref)
       await t.provider.control('POST', `/objects/${intent?.id}`, { amount: 1 })

@@ -1,5 +1,5 @@
 // Tests that requests go on while a batch of the reaper is not committed: it holds its locks, and no
-// reservation, retry, look-up or claim waits for them.
+// reservation, retry, lookup or claim waits for them.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import type { Sql } from '../../src/db/connection/client.ts'
@@ -34,7 +34,7 @@ async function completed(): Promise<string> {
   return key
 }
 
-test('reservations, retries, look-ups and claims go on during a batch of the reaper', async () => {
+test('reservations, retries, lookups and claims go on during a batch of the reaper', async () => {
   const { sql } = api.store
   const [deleted, kept] = [await completed(), await completed()]
   await expireKeys(sql, await refOf(deleted))

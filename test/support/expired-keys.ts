@@ -21,7 +21,7 @@ export async function expireKeys(sql: Sql, { id = null }: { id?: string | null }
  * expiry of its key.
  */
 export async function ageTombstones(sql: Sql, hours = 1): Promise<void> {
-  await sql`update key_tombstones set buried_at = now() - ${hours} * interval '1 hour'`
+  await sql`update key_tombstones set deleted_at = now() - ${hours} * interval '1 hour'`
 }
 
 const settings: ReaperSettings = {

@@ -201,7 +201,7 @@ describe('the trace of a payment', () => {
       name === 'resolve' && attributes['atomic.operation.id'] === id
     const traceOf = ({ traceId }: CollectedSpan, all: readonly CollectedSpan[]) =>
       all.filter((span) => span.traceId === traceId)
-    // Earlier look-ups may not have found the outcome.
+    // Earlier lookups may not have found the outcome.
     const ofResolution = (all: readonly CollectedSpan[]) =>
       all
         .filter(isOfIt)

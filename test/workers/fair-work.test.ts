@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 const PROVIDER_MS = 1_000
 const RECEIVER_TIMEOUT_MS = 6_000
 const CONCURRENCY = 8
-/** An endpoint has at most a quarter of the places. */
+/** An endpoint has at most a quarter of the slots. */
 const PER_ENDPOINT = CONCURRENCY / 4
 
 const service = ownService({
@@ -88,7 +88,7 @@ describe.each([PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE])('a backlog of %s', (queu
   /** The workers look for reminders every two seconds. */
   const POLL_SECONDS = 2
 
-  /** A payment that waits for its cardholder: each event about it is one look-up at the provider. */
+  /** A payment that waits for its cardholder: each event about it is one lookup at the provider. */
   async function waitingPayment(tenant: Tenant): Promise<Named> {
     const body = paymentBody({ payment_method: 'pm_card_threeDSecure2Required' })
     const headers = { prefer: 'wait=30' }
@@ -149,7 +149,7 @@ describe('hanging endpoints', () => {
 
   const receivedAt = (path: string) => receiver.received.filter((got) => got.path.endsWith(path))
 
-  test('keep few places when they begin to hang, and leave the others', async () => {
+  test('keep few slots when they begin to hang, and leave the others', async () => {
     const heard = (path: string) => receivedAt(path).length
     receiver.answer = (response, request) => {
       const isHanging = request.path.endsWith('it/turns') && heard('it/turns') > 40
@@ -167,7 +167,7 @@ describe('hanging endpoints', () => {
     expect(seconds).toBeLessThan((RECEIVER_TIMEOUT_MS - 1_000) / 1_000)
   })
 
-  test('hold few places, and leave the others to the same tenant', async () => {
+  test('hold few slots, and leave the others to the same tenant', async () => {
     let open = 0
     let most = 0
     receiver.answer = (response, request) => {

@@ -12,7 +12,7 @@ import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
 } from '../../src/db/queue/jobs.ts'
-import { laneOf, type FetchedJob } from '../../src/db/queue/turns.ts'
+import { groupOf, type FetchedJob } from '../../src/db/queue/fair-fetch.ts'
 import { startSharedWorkers, type SharedQueueWorker } from '../../workers/shared-queues.ts'
 import type { SharedJobHandler } from '../../workers/jobs.ts'
 import { database, store } from '../support/own-store.ts'
@@ -74,7 +74,7 @@ async function add(data: object, count = 1, queue: string = OPERATIONS_QUEUE): P
   )
 }
 
-const inProgress = () => [...running.keys()].map(laneOf).toSorted()
+const inProgress = () => [...running.keys()].map(groupOf).toSorted()
 
 async function statesOf(queue: string): Promise<string[]> {
   const rows = await store.sql<{ state: string }[]>`
@@ -102,7 +102,7 @@ test('a worker without notifications polls', async () => {
   await until(() => running.size === 1)
 })
 
-test('the end of a job gives its place to the next one at once', async () => {
+test('the end of a job gives its slot to the next one at once', async () => {
   await add({ tenantId: 'a' }, 9)
   start()
   await until(() => running.size === 8)

@@ -157,7 +157,7 @@ export function checkCallsDuringAbsence(
 
 /**
  * A phase that has begun may complete its call, and repeat it under its lease. Another call needs a
- * record in the store first. Each of several operations may have begun a call; look-ups do not say
+ * record in the store first. Each of several operations may have begun a call; lookups do not say
  * which operation they belong to, and are left out then.
  */
 export function checkCallsWithoutStore(

@@ -143,7 +143,7 @@ function standStill(process: ServiceProcess, ms: number): void {
 
 const POLL_MS = 5
 
-/** A call of an operation. A look-up may belong to an event, before there is an operation. */
+/** A call of an operation. A lookup may belong to an event, before there is an operation. */
 const isCall = ({ peer, role, name }: Point) =>
   peer === 'provider' && role === 'worker' && !['provider-look', 'provider-dispute'].includes(name)
 

@@ -10,7 +10,10 @@ export interface Place {
   readonly role: Role
   /** The name of the statement, of the provider's endpoint or of the command to Redis. */
   readonly name: string
-  /** The protocol message; for the provider `request`, `reply` or `body`, for Redis `command` or `reply`. */
+  /**
+   * The protocol message; for the provider `request`, `reply` or `body`, for Redis `command` or
+   * `reply`.
+   */
   readonly message: string
   /** Before the message is passed on, after that, or half-way through it. */
   readonly moment: 'before' | 'after' | 'middle'
@@ -26,7 +29,7 @@ export interface Point extends Place {
 /**
  * Statements that a timer repeats. How often depends on the machine; only the first one is certain.
  */
-const TIMED_STATEMENTS = ['look-up']
+const TIMED_STATEMENTS = ['lookup']
 
 /** Statements of pg-boss. Timing decides which of its connections prepared them before. */
 const JOB_STATEMENTS = /^(fetch|complete-job|fail-job)/
@@ -91,11 +94,11 @@ export const COMMIT = 'commit'
 export const ADD_JOBS = 'add-jobs'
 
 /** Of waiting requests. How many there are depends on the time. */
-const LOOK_UP = 'look-up'
+const LOOK_UP = 'lookup'
 
 /**
  * The name of the commit of a transaction, whose first statement of an operation has this name. That of a
- * look-up has none.
+ * lookup has none.
  */
 export function commitOf(first: string | undefined): string | undefined {
   if (first === LOOK_UP) return undefined
@@ -110,7 +113,7 @@ function isCommit(name: string): boolean {
 const BACKGROUND: readonly RegExp[] = [
   /^(un)?listen\b/,
   /^(begin|rollback)\b/,
-  // It leaves with the first statement, also of the look-ups, whose number depends on the time.
+  // It leaves with the first statement, also of the lookups, whose number depends on the time.
   /^set local atomic\.tenants\b/,
   /pg_catalog\.pg_type/,
   /pg_listening_channels/,

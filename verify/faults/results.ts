@@ -108,7 +108,7 @@ export interface Violation {
 /** What one tenant measured alone, and beside the noise of another in the same run. */
 export interface Comparison {
   readonly what: string
-  readonly unit: 'ms' | 'look-ups'
+  readonly unit: 'ms' | 'lookups'
   readonly alone: number
   readonly beside: number
   /** The largest value beside the noise that is allowed. */

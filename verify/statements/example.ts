@@ -1,7 +1,7 @@
 // A call of a function of src, which sends the function's statements, and the arguments of the examples.
 // They select the variants of the statements.
 import type { Intent } from '../../src/db/idempotency/intent.ts'
-import type { LocalReservation } from '../../src/http/keyed/keyed-locally.ts'
+import type { LocalRequest } from '../../src/http/keyed/keyed-locally.ts'
 import type { Claim } from '../../src/db/operations/leases.ts'
 import type { RepeatRule } from '../../src/recovery/sweeper.ts'
 import type { OperationOverview } from '../../src/http/operators/operations-search.ts'
@@ -112,7 +112,7 @@ export const intent: Intent = {
   traceparent: TRACEPARENT,
 }
 
-export const localReservation: LocalReservation = {
+export const localReservation: LocalRequest = {
   tenantId: ID,
   id: ID,
   key: KEY,

@@ -78,7 +78,7 @@ const replayCount = {
 const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
 const BY_OPERATION = { limit: LIMIT, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
 const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
-const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
+const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, providerStatus: dispute }
 const refundIntent = {
   ...intent,
   refundId: ID,
@@ -226,7 +226,7 @@ const operationExamples: readonly Example[] = [
   ]),
   example(leases.dropFallbackIfOwner, [claim]),
   example(leases.enqueueRetry, [REF], [[queued]]),
-  example(leases.recordKeptFailureIfOwner, [claim, true]),
+  example(leases.recordStoredFailureIfOwner, [claim, true]),
   example(leases.handOverIfOwner, [claim, true, TRACEPARENT], [[queued]]),
   example(recordEach, [[recorded(ADVANCE, {})]], WRITTEN),
   example(
@@ -270,8 +270,8 @@ const operationExamples: readonly Example[] = [
   example(appendPhaseRuns, [[{ owner: claim, runs: [phaseRun] }]]),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
   example(sweeper.findExpired, [repeatRule, { isRepeatable: true, limit: LIMIT }]),
-  example(sweeper.resumeIfExpired, [[REF]], [[queued]]),
-  example(sweeper.parkIfExpired, [REF, CHECK_DELAYS_SECONDS], WRITTEN),
+  example(sweeper.requeueIfExpired, [[REF]], [[queued]]),
+  example(sweeper.markUnknownIfExpired, [REF, CHECK_DELAYS_SECONDS], WRITTEN),
   example(sweeper.requeueIfJobless, [REF], [[queued], [], [queued]]),
   example(
     sweeper.deleteObsoleteDeadLetters,

@@ -27,7 +27,7 @@ import { readOwnerRights } from '../../src/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../src/migrations/service-role.ts'
 import * as deadLetters from '../../src/recovery/dead-letters.ts'
 import * as jobs from '../../src/db/queue/jobs.ts'
-import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
+import { createFairFetchIndex, fetchFairly } from '../../src/db/queue/fair-fetch.ts'
 import * as findings from '../../src/db/operations/findings.ts'
 import * as erased from '../../src/start/tenants/erase-customer.ts'
 import { storeRetention } from '../../src/migrations/migrate.ts'
@@ -192,10 +192,10 @@ const queueExamples: readonly Example[] = [
     [[{ tenantId: ID }]],
   ),
   example(deadLetters.requeueRunUnlessCompleted, [ID], [[{}]]),
-  example(createTurnsIndex, []),
-  example(fetchInTurn, [
+  example(createFairFetchIndex, []),
+  example(fetchFairly, [
     jobs.OPERATIONS_QUEUE,
-    { after: { tenant: '', endpoint: '' }, places: 20, perLane: 20, fullLanes: [] },
+    { after: { tenant: '', endpoint: '' }, slots: 20, perGroup: 20, fullGroups: [] },
   ]),
   example(jobs.forbidRetries, [jobs.OPERATIONS_QUEUE, [{ id: ID }]]),
 ]

@@ -4,10 +4,13 @@ import { explainNotShown, providerPaymentIdOf } from '../../../src/provider/call
 import { showAmount } from '../amounts.ts'
 import { type Confirm, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
-import { holdOf } from '../standing.ts'
+import { holdOf } from '../provider-status.ts'
 import { type BraintreeCall, findChange, FOUND_MISMATCH, isUsedBy, refuseAmount } from './call.ts'
 
-/** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/adjust-authorization/node */
+/**
+ * @see
+ * https://developer.paypal.com/braintree/docs/reference/request/transaction/adjust-authorization/node
+ */
 export const adjust: BraintreeCall<'adjust'> = {
   async execute(connection, { payment, amountMinor }, { sendBeforeMs }) {
     const id = providerPaymentIdOf(payment)
@@ -21,10 +24,10 @@ export const adjust: BraintreeCall<'adjust'> = {
   },
   /** It has happened if the new amount is held, and has not if the previous one is. */
   async find(connection, { payment, amountMinor }) {
-    return await findChange(connection, payment, (transaction, standing, asked, answered) => {
+    return await findChange(connection, payment, (transaction, providerStatus, asked, answered) => {
       const value = confirm(payment, amountMinor)(transaction)
       if (value !== undefined) return { outcome: 'done', value, asked, answered }
-      return explainNotShown(payment, standing, asked, answered, {
+      return explainNotShown(payment, providerStatus, asked, answered, {
         held: 'the amount is as it was',
         canceled: {
           code: '915218',

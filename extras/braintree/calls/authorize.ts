@@ -2,7 +2,7 @@
 import type { NotExecuted, Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../../src/domain/payments/payment.ts'
 import { notExecuted, unknown, type CallDescription } from '../../../src/provider/call-outcomes.ts'
-import type { Authorization, Trace } from '../../../src/provider/calls.ts'
+import type { Authorization, LookupCriteria } from '../../../src/provider/calls.ts'
 import { showAmount } from '../amounts.ts'
 import {
   type Confirm,
@@ -16,7 +16,7 @@ import { type Connection, toOutcome } from '../connection.ts'
 import type { Exchange } from '../http/watched-agent.ts'
 import { showOrderId } from '../order-id.ts'
 import { searchAll } from '../searches.ts'
-import { holdOf, standingOf } from '../standing.ts'
+import { holdOf, providerStatusOf } from '../provider-status.ts'
 import { describeTransaction, type Transaction } from '../transaction.ts'
 import { type BraintreeCall, lookAt, FOUND_MISMATCH, keyOf, refuseAmount, unclear } from './call.ts'
 
@@ -45,16 +45,16 @@ export const authorize: BraintreeCall<'authorize'> = {
       return explainAnswer(answer, exchange, asked, confirm(payment, orderId))
     })
   },
-  async find(connection, { payment }, trace) {
+  async find(connection, { payment }, criteria) {
     const { tenantId, id: paymentId } = payment
-    const { operationId, providerPaymentId: named } = trace
+    const { operationId, providerPaymentId: named } = criteria
     const orderId = showOrderId({ tenantId, paymentId, operationId, refundId: null })
     const outcome = await lookAt(connection, named, (transaction, asked, answered) =>
       transaction.orderId === orderId && transaction.id === named
         ? explainAuthorization(payment, orderId, transaction, asked, answered)
         : undefined,
     )
-    return outcome ?? (await searchAuthorization(connection, payment, orderId, trace))
+    return outcome ?? (await searchAuthorization(connection, payment, orderId, criteria))
   },
 }
 
@@ -93,7 +93,7 @@ async function searchAuthorization(
   connection: Connection,
   payment: Payment,
   orderId: string,
-  { executedTo }: Trace,
+  { executedTo }: LookupCriteria,
 ): Promise<Outcome<Authorization>> {
   const asked = { call: 'transaction.search', order_id: orderId }
   const settledMs = executedTo.getTime() + connection.searchLagMs
@@ -129,7 +129,7 @@ function explainAbsence(asked: CallDescription, isSettled: boolean): NotExecuted
  * for another reason than as a duplicate.
  */
 function withoutRefused(found: readonly Transaction[]): readonly Transaction[] {
-  const live = found.filter((transaction) => standingOf(transaction)?.status !== 'refused')
+  const live = found.filter((transaction) => providerStatusOf(transaction)?.status !== 'refused')
   if (live.length > 0) return live
   return found.filter((transaction) => !isDuplicate(transaction)).slice(-1)
 }
@@ -148,9 +148,10 @@ function explainAuthorization(
   if (value !== undefined) return { outcome: 'done', value, asked, answered }
   const isAsked = transaction.amountMinor === payment.amountMinor
   if (!isSaleOf(payment, transaction) || !isAsked) return unknown(asked, answered, FOUND_MISMATCH)
-  const standing = standingOf(transaction)
-  if (standing?.status === 'refused') return explainRefusedTransaction(transaction, asked, answered)
-  if (standing?.status === 'canceled') {
+  const providerStatus = providerStatusOf(transaction)
+  if (providerStatus?.status === 'refused')
+    return explainRefusedTransaction(transaction, asked, answered)
+  if (providerStatus?.status === 'canceled') {
     return declined(AUTHORIZATION_CANCELED, transaction, asked, answered)
   }
   // Only this service captures its authorizations, and only after it knows of them.

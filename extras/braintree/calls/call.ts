@@ -2,7 +2,7 @@
 // created or changed.
 import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
-import type { Standing } from '../../../src/domain/payments/standing.ts'
+import type { ProviderStatus } from '../../../src/domain/payments/provider-status.ts'
 import {
   providerPaymentIdOf,
   unknown,
@@ -13,7 +13,7 @@ import { declined, isSaleOf } from '../answers.ts'
 import { type Connection, within } from '../connection.ts'
 import { classifyBraintreeError, isMissing } from '../errors.ts'
 import type { Exchange } from '../http/watched-agent.ts'
-import { standingOf } from '../standing.ts'
+import { providerStatusOf } from '../provider-status.ts'
 import {
   describeTransaction,
   isTransactionId,
@@ -41,10 +41,13 @@ export function isUsedBy(payment: Payment, transaction: Transaction): boolean {
 }
 
 /** Undefined if another amount is held than that of the payment. */
-function standingIn({ amountMinor }: Payment, transaction: Transaction): Standing | undefined {
-  const standing = standingOf(transaction)
-  const isOther = standing?.status === 'held' && transaction.amountMinor !== amountMinor
-  return isOther ? undefined : standing
+function providerStatusIn(
+  { amountMinor }: Payment,
+  transaction: Transaction,
+): ProviderStatus | undefined {
+  const providerStatus = providerStatusOf(transaction)
+  const isOther = providerStatus?.status === 'held' && transaction.amountMinor !== amountMinor
+  return isOther ? undefined : providerStatus
 }
 
 /** Reads the transaction of a payment that the provider already knows: its absence proves nothing. */
@@ -53,7 +56,7 @@ export async function findChange<Value>(
   payment: Payment,
   explain: (
     transaction: Transaction,
-    standing: Standing | undefined,
+    providerStatus: ProviderStatus | undefined,
     asked: CallDescription,
     answered: CallDescription,
   ) => Outcome<Value>,
@@ -61,7 +64,7 @@ export async function findChange<Value>(
   const id = providerPaymentIdOf(payment)
   const outcome = await lookAt(connection, id, (transaction, asked, answered) =>
     isSaleOf(payment, transaction) && transaction.id === id
-      ? explain(transaction, standingIn(payment, transaction), asked, answered)
+      ? explain(transaction, providerStatusIn(payment, transaction), asked, answered)
       : unknown(asked, answered, FOUND_MISMATCH),
   )
   const asked = { call: 'transaction.find', transaction_id: id }
@@ -94,7 +97,7 @@ export async function lookAt<Value>(
   }
 }
 
-/** The outcome of a failed look-up: it proves nothing about the call. */
+/** The outcome of a failed lookup: it proves nothing about the call. */
 export function unclear(error: unknown, exchange: Exchange, asked: CallDescription): Unknown {
   const failed = classifyBraintreeError(error, exchange, asked)
   return unknown(asked, { ...failed.answered, looked: false }, failed.reason)

@@ -8,7 +8,7 @@ import type {
 import { notExecuted, providerPaymentIdOf, unknown } from '../../../src/provider/call-outcomes.ts'
 import { type Confirm, declined, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
-import { standingOf } from '../standing.ts'
+import { providerStatusOf } from '../provider-status.ts'
 import { type BraintreeCall, findChange, isUsedBy, keyOf } from './call.ts'
 
 /**
@@ -29,11 +29,12 @@ export const cancel: BraintreeCall<'cancel'> = {
   },
   /** Braintree does not store why a payment was canceled. */
   async find(connection, { payment }) {
-    return await findChange(connection, payment, (transaction, standing, asked, answered) => {
+    return await findChange(connection, payment, (transaction, providerStatus, asked, answered) => {
       const value = confirm(payment, null)(transaction)
       if (value !== undefined) return { outcome: 'done', value, asked, answered }
-      if (standing?.status === 'held') return notExecuted('it is not canceled', asked, answered)
-      if (standing?.status === 'captured') {
+      if (providerStatus?.status === 'held')
+        return notExecuted('it is not canceled', asked, answered)
+      if (providerStatus?.status === 'captured') {
         return declined(PAYMENT_CAPTURED, transaction, asked, answered)
       }
       return unknown(asked, answered, `the payment is ${transaction.status}`)
@@ -50,8 +51,10 @@ const PAYMENT_CAPTURED: Failure = {
 /** @param reason of the cancellation; Braintree stores none. */
 function confirm(payment: Payment, reason: Cancellation['reason']): Confirm<Cancellation> {
   return (transaction) => {
-    const standing = isUsedBy(payment, transaction) ? standingOf(transaction) : undefined
-    if (standing?.status !== 'canceled') return undefined
-    return { reason: standing.reason ?? reason }
+    const providerStatus = isUsedBy(payment, transaction)
+      ? providerStatusOf(transaction)
+      : undefined
+    if (providerStatus?.status !== 'canceled') return undefined
+    return { reason: providerStatus.reason ?? reason }
   }
 }

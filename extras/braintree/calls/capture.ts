@@ -5,10 +5,13 @@ import type { Capture } from '../../../src/provider/calls.ts'
 import { showAmount } from '../amounts.ts'
 import { type Confirm, explainAnswer } from '../answers.ts'
 import { toOutcome } from '../connection.ts'
-import { CAPTURED } from '../standing.ts'
+import { CAPTURED } from '../provider-status.ts'
 import { type BraintreeCall, findChange, isUsedBy, keyOf, refuseAmount } from './call.ts'
 
-/** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/submit-for-settlement/node */
+/**
+ * @see
+ * https://developer.paypal.com/braintree/docs/reference/request/transaction/submit-for-settlement/node
+ */
 export const capture: BraintreeCall<'capture'> = {
   async execute(connection, { payment, amountMinor = payment.amountMinor }, identity) {
     const { sendBeforeMs, providerKey } = identity
@@ -23,11 +26,11 @@ export const capture: BraintreeCall<'capture'> = {
     })
   },
   async find(connection, { payment, amountMinor = payment.amountMinor }) {
-    return await findChange(connection, payment, (transaction, standing, asked, answered) => {
+    return await findChange(connection, payment, (transaction, providerStatus, asked, answered) => {
       const value = confirm(payment, amountMinor)(transaction)
       if (value !== undefined) return { outcome: 'done', value, asked, answered }
-      const isOther = standing?.status === 'captured'
-      return explainNotShown(payment, standing, asked, answered, {
+      const isOther = providerStatus?.status === 'captured'
+      return explainNotShown(payment, providerStatus, asked, answered, {
         held: 'it is still held',
         canceled: {
           code: '91507',

@@ -2,7 +2,7 @@
 // proved without a search.
 import type { NotExecuted, Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
-import type { Refund, RefundStanding } from '../../../src/domain/payments/refund.ts'
+import type { Refund, RefundProviderStatus } from '../../../src/domain/payments/refund.ts'
 import {
   asRead,
   confirmed,
@@ -16,7 +16,7 @@ import { type Confirm, explainAnswer, isSaleOf, MISMATCH } from '../answers.ts'
 import { type Connection, toOutcome, within } from '../connection.ts'
 import type { Exchange } from '../http/watched-agent.ts'
 import { showOrderId } from '../order-id.ts'
-import { refundStandingOf } from '../standing.ts'
+import { refundProviderStatusOf } from '../provider-status.ts'
 import {
   describeTransaction,
   isTransactionId,
@@ -77,7 +77,7 @@ async function waitForSettlement(
   if (outcome.outcome === 'not_executed') return outcome
   if (REFUNDABLE.has(outcome.value)) return undefined
   const reason = `the sale is ${outcome.value}, and not settled yet`
-  const waits = { aboutObject: true, asksToWait: true } as const
+  const waits = { aboutObject: true, retryLater: true } as const
   return { outcome: 'not_executed', reason, ...waits, asked, answered: outcome.answered }
 }
 
@@ -86,7 +86,7 @@ async function readRefundsOf(
   request: CallRequest<'refund'>,
   orderId: string,
   saleId: string,
-): Promise<Outcome<RefundStanding>> {
+): Promise<Outcome<RefundProviderStatus>> {
   const asked = { call: 'transaction.find', transaction_id: saleId, order_id: orderId }
   const exchange: Exchange = {}
   const find = async (id: string) =>
@@ -115,7 +115,7 @@ function explainFound(
   [refund, ...others]: readonly Transaction[],
   asked: CallDescription,
   listed: number,
-): Outcome<RefundStanding> {
+): Outcome<RefundProviderStatus> {
   if (refund === undefined) {
     const reason = `none of the ${listed} refunds of the payment belongs to this call`
     return { outcome: 'not_executed', reason, asked, answered: { listed } }
@@ -134,7 +134,7 @@ function explainRefund(
   transaction: Transaction,
   asked: CallDescription,
   answered: CallDescription,
-): Outcome<RefundStanding> {
+): Outcome<RefundProviderStatus> {
   return confirmed(confirm(payment, refund, orderId)(transaction), asked, answered, MISMATCH)
 }
 
@@ -143,7 +143,7 @@ function refundIdsIn({ members: { refundIds } }: Transaction): readonly string[]
   return Array.isArray(refundIds) && refundIds.every(isTransactionId) ? refundIds : undefined
 }
 
-function confirm(payment: Payment, refund: Refund, orderId: string): Confirm<RefundStanding> {
+function confirm(payment: Payment, refund: Refund, orderId: string): Confirm<RefundProviderStatus> {
   return (transaction) => {
     const { amountMinor, currency, members } = transaction
     const isAsked =
@@ -151,6 +151,6 @@ function confirm(payment: Payment, refund: Refund, orderId: string): Confirm<Ref
       members['refundedTransactionId'] === payment.providerPaymentId &&
       amountMinor === refund.amountMinor &&
       currency === refund.currency
-    return isAsked ? refundStandingOf(transaction) : undefined
+    return isAsked ? refundProviderStatusOf(transaction) : undefined
   }
 }

@@ -4,7 +4,7 @@
 import type { Done, NotExecuted } from '../../../src/domain/operations/outcome.ts'
 import type {
   Dispute,
-  DisputeStanding,
+  DisputeProviderStatus,
   DisputeStatus,
 } from '../../../src/domain/payments/dispute.ts'
 import { asRead, confirmed } from '../../../src/provider/call-outcomes.ts'
@@ -13,20 +13,20 @@ import type { OnRepeat, Window, ProviderDispute } from '../../../src/provider/pa
 import { toOutcome, within, type Connection } from '../connection.ts'
 import { correlationIn } from '../order-id.ts'
 import { readIfThere } from '../records/records.ts'
-import { patient } from '../searches.ts'
+import { withRetries } from '../searches.ts'
 import { readAmount } from '../amounts.ts'
 import { isTransactionId, readTime } from '../transaction.ts'
 
 export async function retrieveDispute(
   connection: Connection,
   { providerDisputeId: id }: Dispute,
-): Promise<Done<DisputeStanding> | NotExecuted> {
+): Promise<Done<DisputeProviderStatus> | NotExecuted> {
   const asked = { call: 'dispute.find', dispute_id: id }
-  const looked = await toOutcome<DisputeStanding>(connection, asked, async (exchange) => {
+  const looked = await toOutcome<DisputeProviderStatus>(connection, asked, async (exchange) => {
     const dispute = readDisputeIn(disputeOf(await connection.gateway.dispute.find(id)))
     const status = fitTextOrNothing(dispute?.members['status'])
     const answered = { status: exchange.status, dispute_id: dispute?.id, dispute_status: status }
-    const value = dispute?.id === id ? dispute.standing : undefined
+    const value = dispute?.id === id ? dispute.providerStatus : undefined
     return confirmed(value, asked, answered, 'the answer is implausible')
   })
   return asRead(looked)
@@ -69,7 +69,7 @@ export async function* searchDisputes(
   const { gateway } = connection
   const [min, max] = [from, to].map((time) => time.toISOString().slice(0, 10))
   const search = { [field]: { min, max } }
-  const read = patient(onRepeat)
+  const read = withRetries(onRepeat)
   let listed = 0
   for (let page = 1; ; page += 1) {
     const path = `${gateway.config.baseMerchantPath()}/disputes/advanced_search?page=${page}`
@@ -96,11 +96,11 @@ function readPage(answer: unknown): { disputes: readonly ReadDispute[]; total: n
 
 const disputeOf = (answer: unknown): unknown => (isJson(answer) ? answer['dispute'] : undefined)
 
-function recordOf({ id, providerPaymentId, standing, receivedAt, orderId }: ReadDispute) {
+function recordOf({ id, providerPaymentId, providerStatus, receivedAt, orderId }: ReadDispute) {
   return {
     providerDisputeId: id,
     providerPaymentId,
-    standing,
+    providerStatus,
     createdAt: receivedAt,
     correlation: correlationIn(orderId),
   }
@@ -131,12 +131,12 @@ export interface ReadDispute {
   readonly providerPaymentId: string | null
   readonly receivedAt: Date
   readonly orderId: unknown
-  readonly standing: DisputeStanding | undefined
+  readonly providerStatus: DisputeProviderStatus | undefined
   readonly members: Json
 }
 
 /** Undefined when the value is no dispute. */
-export function readDisputeIn(value: unknown): ReadDispute | undefined {
+function readDisputeIn(value: unknown): ReadDispute | undefined {
   if (!isJson(value)) return undefined
   const { id, transaction } = value
   const receivedAt = readTime(value['receivedDate'])
@@ -147,13 +147,13 @@ export function readDisputeIn(value: unknown): ReadDispute | undefined {
     providerPaymentId: isTransactionId(sale['id']) ? sale['id'] : null,
     receivedAt,
     orderId: sale['orderId'],
-    standing: standingIn(value),
+    providerStatus: providerStatusIn(value),
     members: value,
   }
 }
 
 /** Undefined in a state that is not known here, or when the amounts make no sense. */
-function standingIn(dispute: Json): DisputeStanding | undefined {
+function providerStatusIn(dispute: Json): DisputeProviderStatus | undefined {
   const { currencyIsoCode, kind, status: theirs } = dispute
   const currency = typeof currencyIsoCode === 'string' ? currencyIsoCode.toLowerCase() : ''
   const amountMinor = readAmount(dispute['amountDisputed'], currency)

@@ -4,7 +4,7 @@
 import type { MovementKind } from '../../../src/domain/ledger/ledger.ts'
 import type { OnRepeat, ProviderMovement, Window } from '../../../src/provider/payment-provider.ts'
 import type { Connection } from '../connection.ts'
-import { CAPTURED } from '../standing.ts'
+import { CAPTURED } from '../provider-status.ts'
 import { isTransactionId, timeOfStatus, type Transaction } from '../transaction.ts'
 import { listTransactions, type Listing } from './records.ts'
 import { correlationIn } from '../order-id.ts'
@@ -86,12 +86,12 @@ async function* listDisputeMovements(
 
 /** Empty for a dispute that moved nothing, such as a retrieval. */
 function movementsOf(
-  { id, providerPaymentId, standing, orderId }: ReadDispute,
+  { id, providerPaymentId, providerStatus, orderId }: ReadDispute,
   kind: MovementKind & ('dispute' | 'dispute_reversal'),
   createdAt: Date,
 ): ProviderMovement[] {
-  if (standing === undefined) throw new Error(`the dispute ${id} is in an unknown state`)
-  const { currency, withdrawnMinor, reinstatedMinor } = standing
+  if (providerStatus === undefined) throw new Error(`the dispute ${id} is in an unknown state`)
+  const { currency, withdrawnMinor, reinstatedMinor } = providerStatus
   const amountMinor = kind === 'dispute' ? withdrawnMinor : reinstatedMinor
   if (amountMinor === 0) return []
   return [

@@ -10,13 +10,13 @@ import { within, type Connection } from '../connection.ts'
 import { isMissing } from '../errors.ts'
 import {
   pagesOf,
-  patient,
+  withRetries,
   readTransactions,
   RESULTS_MAX,
   searchIds,
   type Criteria,
 } from '../searches.ts'
-import { refundStandingOf, standingOf } from '../standing.ts'
+import { refundProviderStatusOf, providerStatusOf } from '../provider-status.ts'
 import {
   authorizedMinor,
   isTransactionId,
@@ -61,7 +61,7 @@ export async function* listTransactions(
   onRepeat?: OnRepeat,
 ): AsyncGenerator<readonly Transaction[]> {
   const { type, field, timeOf } = listing
-  const read = patient(onRepeat)
+  const read = withRetries(onRepeat)
   const criteria: Criteria = { type: [type], [field]: minutesOf(from, to) }
   const { ids, pageSize } = await searchIds(connection, criteria, read)
   if (ids.length >= RESULTS_MAX) {
@@ -142,8 +142,8 @@ export async function readIfThere(
 function paymentIn(transaction: Transaction): ProviderPayment {
   const { id: providerPaymentId, currency, createdAt, correlation } = transaction
   const amountMinor = authorizedMinor(transaction)
-  const standing = standingOf(transaction)
-  return { providerPaymentId, amountMinor, currency, standing, createdAt, correlation }
+  const providerStatus = providerStatusOf(transaction)
+  return { providerPaymentId, amountMinor, currency, providerStatus, createdAt, correlation }
 }
 
 /** A credit without a sale is money that another client has sent. */
@@ -151,13 +151,13 @@ function refundIn(transaction: Transaction): ProviderRefund {
   const { id: providerRefundId, amountMinor, currency, createdAt, correlation } = transaction
   const { refundedTransactionId: saleId } = transaction.members
   const providerPaymentId = isTransactionId(saleId) ? saleId : null
-  const standing = refundStandingOf(transaction)
+  const providerStatus = refundProviderStatusOf(transaction)
   return {
     providerRefundId,
     providerPaymentId,
     amountMinor,
     currency,
-    standing,
+    providerStatus,
     createdAt,
     correlation,
   }

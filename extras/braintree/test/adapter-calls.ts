@@ -23,7 +23,7 @@ export const settingsFor = (url: string) => ({
 })
 
 /** Longer than a normal answer takes on a busy machine. */
-const PATIENCE_MS = 10_000
+const HOLD_BACK_MS = 10_000
 
 const FAR_FUTURE_MS = 4_000_000_000_000
 
@@ -33,7 +33,7 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
 
 export function adapterFor(
   url: string,
-  timeoutMs = PATIENCE_MS,
+  timeoutMs = HOLD_BACK_MS,
   options: Partial<BraintreeOptions> = {},
 ): PaymentProvider {
   return createBraintreeProvider({

@@ -8,7 +8,7 @@ import type { Payment } from '../../../src/domain/payments/payment.ts'
 import { correlationIn, showOrderId } from '../order-id.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { capture } from '../../../test/provider/contract/calls.ts'
-import { identityOf, refundOf, traceOf } from '../../../test/provider/contract/payments.ts'
+import { identityOf, refundOf, criteriaOf } from '../../../test/provider/contract/payments.ts'
 import {
   adapterFor,
   authorized,
@@ -140,7 +140,7 @@ describe('an authorization', () => {
     expect(JSON.stringify(outcome)).not.toMatch(/411111|Ada/)
   })
 
-  test('that is sent again is refused as a duplicate: unknown, and a look-up finds the first', async () => {
+  test('that is sent again is refused as a duplicate: unknown, and a lookup finds the first', async () => {
     const payment = paymentOf()
     const identity = identityOf('started')
     const first = await adapter.calls.authorize.execute({ payment }, identity)
@@ -148,17 +148,17 @@ describe('an authorization', () => {
     const second = await adapter.calls.authorize.execute({ payment }, identity)
 
     expect(second).toMatchObject({ outcome: 'unknown', answered: { rejection: 'duplicate' } })
-    expect(await adapter.calls.authorize.find({ payment }, traceOf(identity, T0_MS))).toMatchObject(
-      {
-        outcome: 'done',
-        value: (first as { value: unknown }).value,
-        answered: { listed: 2 },
-      },
-    )
+    expect(
+      await adapter.calls.authorize.find({ payment }, criteriaOf(identity, T0_MS)),
+    ).toMatchObject({
+      outcome: 'done',
+      value: (first as { value: unknown }).value,
+      answered: { listed: 2 },
+    })
     expect(await executed('transaction.sale')).toHaveLength(1)
   })
 
-  test('that is sent again later makes a second hold, which a look-up leaves unknown', async () => {
+  test('that is sent again later makes a second hold, which a lookup leaves unknown', async () => {
     const payment = paymentOf()
     const identity = identityOf('started')
     await adapter.calls.authorize.execute({ payment }, identity)
@@ -168,12 +168,12 @@ describe('an authorization', () => {
 
     expect(second.outcome).toBe('done')
     expect(await executed('transaction.sale')).toHaveLength(2)
-    expect(await adapter.calls.authorize.find({ payment }, traceOf(identity, T0_MS))).toMatchObject(
-      {
-        outcome: 'unknown',
-        answered: { found: [expect.any(String), expect.any(String)] },
-      },
-    )
+    expect(
+      await adapter.calls.authorize.find({ payment }, criteriaOf(identity, T0_MS)),
+    ).toMatchObject({
+      outcome: 'unknown',
+      answered: { found: [expect.any(String), expect.any(String)] },
+    })
   })
 
   test.each([
@@ -189,7 +189,7 @@ describe('an authorization', () => {
     const { providerPaymentId } = (made as { value: { providerPaymentId: string } }).value
     await moveTo({ ...payment, providerPaymentId }, status)
 
-    const found = await adapter.calls.authorize.find({ payment }, traceOf(identity, T0_MS))
+    const found = await adapter.calls.authorize.find({ payment }, criteriaOf(identity, T0_MS))
 
     expect(found.outcome).toBe(outcome)
   })
@@ -201,7 +201,7 @@ describe('an authorization', () => {
     const { providerPaymentId: id } = (made as { value: { providerPaymentId: string } }).value
     const { providerPaymentId: otherId } = await authorized(adapter)
     const find = (providerPaymentId: string | null) =>
-      adapter.calls.authorize.find({ payment }, traceOf(identity, T0_MS, { providerPaymentId }))
+      adapter.calls.authorize.find({ payment }, criteriaOf(identity, T0_MS, { providerPaymentId }))
 
     expect(await find(id)).toMatchObject({ outcome: 'done', asked: { call: 'transaction.find' } })
     for (const wrong of [otherId, 'unknown-id', '../unknown-id']) {
@@ -221,7 +221,7 @@ describe('a search that lags', () => {
     adapterFor(standIn.url, 10_000, {
       now: () => T0_MS + elapsedMs,
       ...(searchLagMs !== undefined && { searchLagMs }),
-    }).calls.authorize.find({ payment }, traceOf(identity, T0_MS))
+    }).calls.authorize.find({ payment }, criteriaOf(identity, T0_MS))
 
   test('proves no absence for an hour', async () => {
     expect(await findAfter(HOUR_MS - 1)).toMatchObject({
@@ -246,7 +246,7 @@ describe('a search that lags', () => {
     await standIn.control('POST', '/settings', { search_lag_seconds: 60 })
     const refund = refundOf(paid)
     const find = () =>
-      adapter.calls.refund.find({ payment: paid, refund }, traceOf(identity, T0_MS))
+      adapter.calls.refund.find({ payment: paid, refund }, criteriaOf(identity, T0_MS))
 
     const before = await find()
     await adapter.calls.refund.execute({ payment: paid, refund }, identity)
@@ -260,7 +260,10 @@ describe('a capture', () => {
   const execute = (payment: Payment, amountMinor = payment.amountMinor) =>
     adapter.calls.capture.execute({ payment, amountMinor }, identityOf('authorized'))
   const find = (payment: Payment, amountMinor = payment.amountMinor) =>
-    adapter.calls.capture.find({ payment, amountMinor }, traceOf(identityOf('authorized'), T0_MS))
+    adapter.calls.capture.find(
+      { payment, amountMinor },
+      criteriaOf(identityOf('authorized'), T0_MS),
+    )
 
   test('of a part is done, and the record still has the whole amount', async () => {
     const payment = await authorized(adapter)
@@ -271,14 +274,14 @@ describe('a capture', () => {
     const captured = { status: 'captured', amountCapturedMinor: 500 }
     expect(await adapter.retrieve(payment)).toMatchObject({ value: captured })
     expect(await collect(adapter.listPayments(always))).toMatchObject([
-      { amountMinor: 1999, standing: captured },
+      { amountMinor: 1999, providerStatus: captured },
     ])
     expect(await collect(adapter.listMovements(always))).toMatchObject([
       { kind: 'capture', amountMinor: 500 },
     ])
   })
 
-  test('again is refused in code 91507: unknown, and a look-up finds it', async () => {
+  test('again is refused in code 91507: unknown, and a lookup finds it', async () => {
     const payment = await capture(adapter, await authorized(adapter))
 
     expect(await execute(payment)).toMatchObject({
@@ -356,9 +359,9 @@ describe('a cancellation', () => {
   const execute = (payment: Payment) =>
     adapter.calls.cancel.execute({ payment, reason: 'abandoned' }, identityOf('started'))
   const find = (payment: Payment) =>
-    adapter.calls.cancel.find({ payment }, traceOf(identityOf('started'), T0_MS))
+    adapter.calls.cancel.find({ payment }, criteriaOf(identityOf('started'), T0_MS))
 
-  test('has its reason; Braintree stores none, so a look-up has none', async () => {
+  test('has its reason; Braintree stores none, so a lookup has none', async () => {
     const payment = await authorized(adapter)
 
     expect(await execute(payment)).toMatchObject({ value: { reason: 'abandoned' } })
@@ -397,7 +400,7 @@ describe('a refund', () => {
     expect(await execute(payment, 500)).toMatchObject({
       outcome: 'not_executed',
       aboutObject: true,
-      asksToWait: true,
+      retryLater: true,
       answered: { code: '91506' },
     })
   })
@@ -422,7 +425,7 @@ describe('a refund', () => {
     ['settled', { status: 'succeeded', moved: true }],
     ['voided', { status: 'canceled', moved: false }],
     ['settlement_declined', { status: 'failed', moved: false }],
-  ])('that is %s stands at %j', async (status, standing) => {
+  ])('that is %s stands at %j', async (status, providerStatus) => {
     const payment = await settled(adapter, standIn)
     const refund = refundOf(payment)
     const identity = identityOf('started')
@@ -431,12 +434,12 @@ describe('a refund', () => {
     await moveTo({ ...payment, providerPaymentId: providerRefundId }, status)
 
     const known = { ...refund, providerRefundId }
-    expect(await adapter.retrieveRefund(known)).toMatchObject({ value: standing })
-    const found = await adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS))
-    expect(found).toMatchObject({ outcome: 'done', value: standing })
+    expect(await adapter.retrieveRefund(known)).toMatchObject({ value: providerStatus })
+    const found = await adapter.calls.refund.find({ payment, refund }, criteriaOf(identity, T0_MS))
+    expect(found).toMatchObject({ outcome: 'done', value: providerStatus })
     const movements = await collect(adapter.listMovements(always))
     const moved = movements.filter(({ kind }) => kind === 'refund')
-    expect(moved).toHaveLength(standing.moved ? 1 : 0)
+    expect(moved).toHaveLength(providerStatus.moved ? 1 : 0)
   })
 
   test('is told from the other refunds of its payment', async () => {
@@ -447,7 +450,7 @@ describe('a refund', () => {
     const [first, second] = refunds.map((refund) => ({ refund, identity: identityOf('started') }))
     if (first === undefined || second === undefined) throw new Error('there are two')
     const find = ({ refund, identity }: typeof first) =>
-      adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS))
+      adapter.calls.refund.find({ payment, refund }, criteriaOf(identity, T0_MS))
 
     await adapter.calls.refund.execute({ payment, refund: first.refund }, first.identity)
 
@@ -464,7 +467,7 @@ describe('a refund', () => {
     await adapter.calls.refund.execute({ payment, refund }, identity)
     await adapter.calls.refund.execute({ payment, refund }, identity)
 
-    const found = await adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS))
+    const found = await adapter.calls.refund.find({ payment, refund }, criteriaOf(identity, T0_MS))
 
     expect(found).toMatchObject({ outcome: 'unknown', answered: { listed: 2 } })
     expect(await executed('transaction.refund')).toHaveLength(2)
@@ -477,8 +480,10 @@ describe('a refund', () => {
       await plant(payment.providerPaymentId, members)
       const refund = refundOf(payment)
 
-      const trace = traceOf(identityOf('started'), T0_MS)
-      expect((await adapter.calls.refund.find({ payment, refund }, trace)).outcome).toBe('unknown')
+      const criteria = criteriaOf(identityOf('started'), T0_MS)
+      expect((await adapter.calls.refund.find({ payment, refund }, criteria)).outcome).toBe(
+        'unknown',
+      )
     },
   )
 })
@@ -491,11 +496,11 @@ test.each([
   ['authorization_expired', { status: 'canceled', reason: 'expired' }],
   ['settled', { status: 'captured', amountCapturedMinor: 1999 }],
   ['settlement_declined', { status: 'refused' }],
-])('a payment that is %s stands at %j', async (status, standing) => {
+])('a payment that is %s stands at %j', async (status, providerStatus) => {
   const payment = await authorized(adapter)
   await moveTo(payment, status)
 
-  expect(await adapter.retrieve(payment)).toMatchObject({ outcome: 'done', value: standing })
+  expect(await adapter.retrieve(payment)).toMatchObject({ outcome: 'done', value: providerStatus })
 })
 
 test('a hold expires when Braintree says that it does', async () => {
@@ -530,12 +535,18 @@ describe('a dispute', () => {
 
     expect(dispute).toMatchObject({
       providerPaymentId: payment.providerPaymentId,
-      standing: { status, amountMinor: 1999, currency: 'eur', withdrawnMinor, reinstatedMinor },
+      providerStatus: {
+        status,
+        amountMinor: 1999,
+        currency: 'eur',
+        withdrawnMinor,
+        reinstatedMinor,
+      },
       correlation: { paymentId: payment.id },
     })
     expect(await collect(adapter.listDisputes(always))).toEqual([dispute])
     const retrieved = await adapter.retrieveDispute({ providerDisputeId: id } as never)
-    expect(retrieved).toMatchObject({ outcome: 'done', value: dispute?.standing })
+    expect(retrieved).toMatchObject({ outcome: 'done', value: dispute?.providerStatus })
     const movements = await collect(adapter.listMovements(always))
     const amounts = movements
       .filter(({ kind: moved }) => moved.startsWith('dispute'))
@@ -597,7 +608,7 @@ describe('an account with request keys', () => {
     const [refund, identity] = [refundOf(paid), identityOf('started')]
     const execute = () => withKeys().calls.refund.execute({ payment: paid, refund }, identity)
 
-    expect(await execute()).toMatchObject({ outcome: 'not_executed', asksToWait: true })
+    expect(await execute()).toMatchObject({ outcome: 'not_executed', retryLater: true })
     await moveTo(paid, 'settled')
     expect((await execute()).outcome).toBe('done')
   })
@@ -644,7 +655,7 @@ describe('an account with request keys', () => {
     expect(await execute()).toMatchObject({ outcome: 'declined', failure: { code: '91565' } })
     expect(await execute()).toMatchObject({
       outcome: 'unknown',
-      keptFailure: 'certain',
+      storedFailure: 'certain',
       answered: { code: '915234' },
     })
     const other = { ...payment, paymentMethod: 'fake-valid-nonce' }

@@ -6,7 +6,7 @@ import {
   startAnsweringServer,
   type AnsweringServer,
 } from '../../../test/provider/contract/answering-server.ts'
-import { identityOf, traceOf } from '../../../test/provider/contract/payments.ts'
+import { identityOf, criteriaOf } from '../../../test/provider/contract/payments.ts'
 import { adapterFor, paymentOf } from './adapter-calls.ts'
 
 const FROM = new Date('2026-11-27T00:00:00Z')
@@ -68,7 +68,7 @@ const list = async () => {
 const find = () =>
   adapterFor(server.url).calls.authorize.find(
     { payment: paymentOf() },
-    traceOf(identityOf('started'), FROM.getTime()),
+    criteriaOf(identityOf('started'), FROM.getTime()),
   )
 
 describe('a page', () => {
@@ -100,7 +100,7 @@ describe('a page', () => {
 describe('as many results as Braintree shows at most', () => {
   const many = Array.from({ length: 10_000 }, (_, index) => `many${index}`)
 
-  test('prove nothing to a look-up', async () => {
+  test('prove nothing to a lookup', async () => {
     await startSearch(() => many)
 
     expect(await find()).toMatchObject({

@@ -17,11 +17,11 @@ export type RunBatch<Request, Result, Context = void> = (
 export interface BatchLimits {
   readonly size: number
   /** A batch that takes longer, because it waits for a lock, no longer holds back the next one. */
-  readonly patienceMs: number
+  readonly holdBackMs: number
 }
 
 /** A batch of 64 takes less time than the requests would take singly on the connections of a pool. */
-const LIMITS: BatchLimits = { size: 64, patienceMs: 25 }
+const LIMITS: BatchLimits = { size: 64, holdBackMs: 25 }
 
 /**
  * How many siblings a batch waits for, and how long. With fewer, the wait costs more than the larger
@@ -92,7 +92,7 @@ export function createBatches<Request, Result, Context = void>(
       if (group.waiting.length === 0) groups.delete(name)
       else startNext(name, group)
     }
-    const timer = setTimeout(end, limits.patienceMs)
+    const timer = setTimeout(end, limits.holdBackMs)
     const { members, apart } = separate(group.waiting.splice(0, limits.size), subjectOf)
     for (const member of apart) member.resolve(runAlone(run, member))
     void runBatch(run, members).then(end)

@@ -83,7 +83,7 @@ function alone(sql: Sql | Transaction, tenants: string): Transaction {
     inTransaction(sql, async (tx) => {
       const isSet = see(tx, tenants)
       const answer = tx(strings, ...values).then((rows) => rows)
-      const [, rows] = await lastly(tx, [isSet, answer])
+      const [, rows] = await thenCommit(tx, [isSet, answer])
       return rows
     }),
   ) as never
@@ -157,7 +157,7 @@ export const commitAtOnce = new WeakMap<Transaction, () => void>()
  *
  * @param promises of functions, each with one statement.
  */
-export function lastly<const Promises extends readonly Started[]>(
+export function thenCommit<const Promises extends readonly Started[]>(
   tx: Transaction,
   promises: Promises,
 ): ReturnType<typeof together<Promises>> {

@@ -27,7 +27,7 @@ export type KeyRow = Omit<
 export const keyColumns = (sql: Sql | Transaction): Fragment => sql`
   tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation, payment_id,
   refund_id, dispute_id, parameters, status, recovery_point, lease_epoch, attempts, in_doubt,
-  failure_kept, key_generation, unknown_at, evidence, earlier, cancellation, response_version,
+  failure_stored, key_generation, unknown_at, evidence, earlier, cancellation, response_version,
   response_status, response_headers, response_body, created_at, expires_at
 `
 

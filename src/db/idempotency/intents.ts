@@ -3,7 +3,7 @@
 // own key. Tenants do not share one: one that waits for a lock of a tenant delays no other.
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { inTenant, lastly, together } from '../connection/transaction.ts'
+import { inTenant, thenCommit, together } from '../connection/transaction.ts'
 import {
   eventsOfChange,
   findSubscribers,
@@ -160,7 +160,7 @@ async function writeIntents(
   ] as const
   // With subscribers, the deliveries are written after the events.
   const areLast = subscribers.length === 0 && others.length === 0
-  const [, used] = await (areLast ? lastly(tx, following) : together(following))
+  const [, used] = await (areLast ? thenCommit(tx, following) : together(following))
   const holders = new Map(used.map((row) => [row.key, keyFromRow(row)]))
   return intents.map(({ id, key }): ReservationOutcome => {
     const [row, resource] = [rowOf.get(id), written.get(id)]
@@ -187,7 +187,7 @@ interface Accepted {
   readonly resource: ResourceRow
 }
 
-/** Writes what every new operation begins with: a line in the timeline, a job, and the event of the resource. */
+/** Writes what every new operation begins with: a line in the timeline, a job, and an event. */
 async function writeBeginnings(
   tx: Transaction,
   tenantId: string,

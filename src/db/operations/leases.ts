@@ -156,8 +156,8 @@ export async function giveBackIfOwner(
       in_doubt = ${inDoubt && !isFailed},
       phase_began_at = case when ${inDoubt} then phase_began_at end,
       key_generation = key_generation
-        + case when failure_kept and failure_certain and ${isFailed && !inDoubt} then 1 else 0 end,
-      failure_kept = ${inDoubt} and failure_kept,
+        + case when failure_stored and failure_certain and ${isFailed && !inDoubt} then 1 else 0 end,
+      failure_stored = ${inDoubt} and failure_stored,
       last_error = ${to.reason}
     where ${isOwner(tx, fence)}
   `
@@ -184,7 +184,7 @@ export async function enqueueRetry(tx: Transaction, { tenantId, id }: OperationR
  *
  * @param isCertain whether the failure was replayed: then the key is of no use any more.
  */
-export async function recordKeptFailureIfOwner(
+export async function recordStoredFailureIfOwner(
   sql: Sql,
   fence: Fence,
   isCertain: boolean,
@@ -192,8 +192,8 @@ export async function recordKeptFailureIfOwner(
   const { count } = await asTenant(sql, fence.tenantId)`
     update idempotency_keys set
       in_doubt = true,
-      failure_kept = true,
-      failure_certain = ${isCertain} or (failure_kept and failure_certain)
+      failure_stored = true,
+      failure_certain = ${isCertain} or (failure_stored and failure_certain)
     where ${isOwner(sql, fence)}
   `
   return count === 1

@@ -7,7 +7,7 @@ import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { objectOf, type ObjectOf } from '../connection/rows.ts'
-import { asTenant, lastly, together } from '../connection/transaction.ts'
+import { asTenant, thenCommit, together } from '../connection/transaction.ts'
 import { keyColumns, type KeyRow, isOperation } from '../idempotency/idempotency-keys.ts'
 import { disputeFromRow } from '../payments/disputes.ts'
 import { paymentFromRow } from '../payments/payments.ts'
@@ -42,7 +42,7 @@ export interface OperationRow extends Pick<
 
 /** An operation, with what the outcome resolver reads of it besides. */
 export interface JoinedOperation
-  extends OperationRow, Pick<ObjectOf<KeyRow>, 'unknownAt' | 'failureKept' | 'evidence'> {
+  extends OperationRow, Pick<ObjectOf<KeyRow>, 'unknownAt' | 'failureStored' | 'evidence'> {
   readonly unknownForSeconds: number | null
 }
 
@@ -64,7 +64,7 @@ export async function joinResources(
     findFees(tx, rows),
     findAges(tx, rows),
   ] as const
-  const found = isLast ? lastly(tx, reading) : together(reading)
+  const found = isLast ? thenCommit(tx, reading) : together(reading)
   const [payments, refunds, disputes, schedules, ages] = await found
   return rows.flatMap((row) => {
     const operation = objectOf(row)

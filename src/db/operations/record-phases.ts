@@ -12,7 +12,7 @@ import type { ChangedRefund } from '../../domain/payments/refund.ts'
 import type { Counts } from '../../domain/tenants/tenant-counts.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { inTenant, lastly, together } from '../connection/transaction.ts'
+import { inTenant, thenCommit, together } from '../connection/transaction.ts'
 import { responseBody } from '../../encryption/encryption.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import {
@@ -123,7 +123,7 @@ export async function recordEach(sql: Sql, phases: readonly PhaseToRecord[]): Pr
     const recorded = inOrder.filter((_, index) => moved[index])
     const events = await write(tx, tenantId, recorded, ledgerIds)
     const writing = [writeEvents(tx, tenantId, events, subscribers)] as const
-    await (subscribers.length === 0 ? lastly(tx, writing) : together(writing))
+    await (subscribers.length === 0 ? thenCommit(tx, writing) : together(writing))
     return phases.map((phase) => recorded.includes(phase))
   })
 }
@@ -137,7 +137,7 @@ async function moveIfOwner(tx: Transaction, { claim, move }: PhaseToRecord): Pro
             recovery_point = ${move.to},
             lease_expires_at = now() + ${move.leaseMs} * interval '1 millisecond',
             phase_began_at = now(),
-            in_doubt = false, failure_kept = false, unknown_at = null, evidence = null,
+            in_doubt = false, failure_stored = false, unknown_at = null, evidence = null,
             last_error = null
           where ${isOwner(tx, claim)}
         `
@@ -152,7 +152,7 @@ async function moveIfOwner(tx: Transaction, { claim, move }: PhaseToRecord): Pro
             response_body = ${responseBody.encrypt(claim, move.response.body)},
             finished_at = now(),
             expires_at = now() + ${move.retentionSeconds} * interval '1 second',
-            in_doubt = false, failure_kept = false, unknown_at = null, evidence = null,
+            in_doubt = false, failure_stored = false, unknown_at = null, evidence = null,
             last_error = null
           where ${isOwner(tx, claim)}
         `

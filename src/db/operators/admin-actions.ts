@@ -41,5 +41,5 @@ export async function appendAdminAction(
 /** The action of stating the outcome of an operation. */
 export const RESOLUTION = 'operation.resolve'
 
-/** The action of judging such a statement by the look-up that followed. */
+/** The action of judging such a statement by the lookup that followed. */
 export const VERDICT = `${RESOLUTION}.verdict`

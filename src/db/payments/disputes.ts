@@ -2,7 +2,7 @@
 import {
   refundRefusingStatuses,
   type Dispute,
-  type DisputeStanding,
+  type DisputeProviderStatus,
   firstStatus,
   type ChangedDispute,
 } from '../../domain/payments/dispute.ts'
@@ -24,15 +24,16 @@ export const disputeFromRow = (row: DisputeRow): Dispute => objectOf(row)
 export interface NewDispute {
   readonly providerDisputeId: string
   readonly openedAt: Date
-  readonly standing: DisputeStanding
+  readonly providerStatus: DisputeProviderStatus
 }
 
 /** Inserts the dispute of an intent, unless we have it. Its money is posted by the operation. */
 export const insertDispute =
-  ({ providerDisputeId, openedAt, standing }: NewDispute): WriteResources =>
+  ({ providerDisputeId, openedAt, providerStatus }: NewDispute): WriteResources =>
   async (tx, tenantId, intents) => {
-    const { amountMinor, currency, reason, evidenceDueAt } = standing
-    const terms = { amountMinor, currency, reason, status: firstStatus(standing), evidenceDueAt }
+    const { amountMinor, currency, reason, evidenceDueAt } = providerStatus
+    const status = firstStatus(providerStatus)
+    const terms = { amountMinor, currency, reason, status, evidenceDueAt }
     const disputes = intents.map(({ disputeId: id, paymentId }) => {
       const ids = { tenantId, id, paymentId, providerDisputeId }
       return { ...ids, ...terms, openedAt }

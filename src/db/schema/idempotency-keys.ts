@@ -50,10 +50,10 @@ export const idempotencyKeys = pgTable(
     /** When the call of the current phase can first have been made. The key window starts here. */
     phaseBeganAt: timestamptz('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */
-    failureKept: t.boolean('failure_kept').notNull().default(false),
-    /** Whether it has replayed the failure. Without `failure_kept` it says nothing. */
+    failureStored: t.boolean('failure_stored').notNull().default(false),
+    /** Whether it has replayed the failure. Without `failure_stored` it says nothing. */
     failureCertain: t.boolean('failure_certain').notNull().default(false),
-    /** Distinguishes the provider keys of an operation; it advances when a kept failure did nothing. */
+    /** Distinguishes the provider keys of an operation; it advances when a stored failure did nothing. */
     keyGeneration: t.smallint('key_generation').notNull().default(0),
     lastError: t.text('last_error'),
     /** The job of the operation. The sweeper finds pending operations whose job is gone by it. */
@@ -158,14 +158,14 @@ export const keyReplays = pgTable(
 
 /**
  * What an operator stated about an unknown outcome: the id of the created object, or that there is
- * none. The next look-up judges it, and it is dropped then.
+ * none. The next lookup judges it, and it is dropped then.
  */
 export interface Evidence {
   /** The entry of the audit trail with the statement. */
   readonly claim: string
-  /** It did not happen. Not a proof by itself: the look-up decides. */
+  /** It did not happen. Not a proof by itself: the lookup decides. */
   readonly proved_absent?: true
-  /** Two operators state that it did not happen, even if no look-up is possible. */
+  /** Two operators state that it did not happen, even if no lookup is possible. */
   readonly unverified?: true
   readonly provider_payment_id?: string
   readonly provider_refund_id?: string
@@ -188,18 +188,21 @@ export const keyTombstones = pgTable(
     /** The path of the resource of a local operation, which has no payment. */
     location: t.text('location'),
     expiredAt: timestamptz('expired_at').notNull(),
-    buriedAt: timestamptz('buried_at').notNull().defaultNow(),
+    deletedAt: timestamptz('deleted_at').notNull().defaultNow(),
   }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.keyHash] }),
-    index('key_tombstones_oldest').on(table.buriedAt),
+    index('key_tombstones_oldest').on(table.deletedAt),
     check('key_tombstones_hash', sql`length(key_hash) = 32`),
     seenByItsTenant(),
   ],
 )
 
 /** A tombstone as JSON, as in the column `earlier` of a key. */
-export type TombstoneRow = Omit<RowOf<typeof keyTombstones>, 'tenant_id' | 'key_hash' | 'buried_at'>
+export type TombstoneRow = Omit<
+  RowOf<typeof keyTombstones>,
+  'tenant_id' | 'key_hash' | 'deleted_at'
+>
 
 /**
  * The timeline of every operation. One row for each try of a phase, with the request to the provider, its

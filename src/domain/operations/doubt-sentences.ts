@@ -4,10 +4,10 @@
 import { type Outcome, isFinalOutcome } from './outcome.ts'
 import type { OperationStatus } from './operation.ts'
 
-/** The facts of a doubt, before a look-up. */
+/** The facts of a doubt, before a lookup. */
 export interface Doubt {
   readonly outcome: 'happened' | 'did_not_happen'
-  /** Whether the claim is acted on even if no look-up is answered. */
+  /** Whether the claim is acted on even if no lookup is answered. */
   readonly unverified: boolean
   /** Of the call in doubt. */
   readonly words: CallWords
@@ -19,13 +19,13 @@ export interface Doubt {
   readonly hasAnother: boolean
 }
 
-/** What follows from a claim, for each answer of the look-up. */
+/** What follows from a claim, for each answer of the lookup. */
 export interface Consequences {
   /** Why the claim is refused now; null when it is not. */
   readonly refused: string | null
   /** What is wrong afterwards if the claim is; null when the provider's answer decides. */
   readonly warning: string | null
-  /** The look-up finds the call. */
+  /** The lookup finds the call. */
   readonly found: string
   /** It does not find it. */
   readonly absent: string
@@ -63,7 +63,7 @@ export function consequencesOf(doubt: Doubt): Consequences {
       warning: null,
       found: `If it is the ${object} with this id, the operation goes on with it. Anything else that is found is recorded, and the claim is not acted on.`,
       absent:
-        'The claim is not acted on. The outcome stays unknown, unless the look-up itself proves that the call was not executed.',
+        'The claim is not acted on. The outcome stays unknown, unless the lookup itself proves that the call was not executed.',
       unclear: NOT_ACTED_ON,
       unanswered: `${NOT_ACTED_ON}${waits}`,
     }
@@ -83,16 +83,16 @@ export function consequencesOf(doubt: Doubt): Consequences {
 
 function refusalOf({ unverified, isInKeyWindow, needsTwo, hasAnother }: Doubt): string | null {
   if (unverified && !isInKeyWindow) {
-    return 'The provider may have forgotten the key of the call: a claim that no look-up verifies is refused.'
+    return 'The provider may have forgotten the key of the call: a claim that no lookup verifies is refused.'
   }
   return needsTwo && !hasAnother ? 'A second operator is needed, and there is none.' : null
 }
 
-/** What a worker did about a claim after its look-up. */
+/** What a worker did about a claim after its lookup. */
 export interface Judged {
   readonly outcome: 'happened' | 'did_not_happen'
   readonly verdict: Verdict
-  /** What the look-up found; undefined when the step makes no provider call. */
+  /** What the lookup found; undefined when the step makes no provider call. */
   readonly found: Outcome<unknown> | undefined
   /** Set when the call counts as not executed; whether it may have been executed nevertheless. */
   readonly absence: { readonly keepsDoubt: boolean } | undefined
@@ -112,23 +112,23 @@ export function effectOf({ outcome, verdict, found, absence }: Judged): string {
   }
   if (found.outcome === 'done' || found.outcome === 'declined') {
     return verdict === 'verified'
-      ? 'The look-up verified the claim. The operation went on with what the provider shows.'
-      : 'The look-up contradicted the claim. What the provider shows was recorded, and the claim was not acted on.'
+      ? 'The lookup verified the claim. The operation went on with what the provider shows.'
+      : 'The lookup contradicted the claim. What the provider shows was recorded, and the claim was not acted on.'
   }
   const stays = 'The claim was not acted on, and the outcome stayed unknown.'
-  if (!wasAnswered(found)) return `No look-up was answered. ${stays}`
+  if (!wasAnswered(found)) return `No lookup was answered. ${stays}`
   return found.outcome === 'not_executed'
-    ? `The look-up found nothing, which proved nothing yet. ${stays}`
-    : `The look-up was answered, and showed neither. ${stays}`
+    ? `The lookup found nothing, which proved nothing yet. ${stays}`
+    : `The lookup was answered, and showed neither. ${stays}`
 }
 
 function reasonOfAbsence(outcome: Judged['outcome'], found: Outcome<unknown>): string {
   if (found.outcome === 'unknown') {
-    return 'No look-up was answered, and the claim took effect all the same.'
+    return 'No lookup was answered, and the claim took effect all the same.'
   }
   return outcome === 'did_not_happen'
-    ? 'The look-up found nothing, and the claim took effect.'
-    : 'The look-up found nothing, and the claim was not acted on.'
+    ? 'The lookup found nothing, and the claim took effect.'
+    : 'The lookup found nothing, and the claim was not acted on.'
 }
 
 /** The facts that decide what a resume does. */
@@ -144,7 +144,7 @@ export interface Resumed {
 export function resumeEffectOf(resumed: Resumed): string {
   switch (resumed.resumption) {
     case 'look_up':
-      return 'It looks up the outcome at the provider. The look-up executes nothing. If it finds the call, the operation goes on from there.'
+      return 'It looks up the outcome at the provider. The lookup executes nothing. If it finds the call, the operation goes on from there.'
     case 'repeat_call':
       return 'It repeats the provider call with the same provider key. The provider still remembers the key, so nothing is executed twice.'
     case 'run':
@@ -226,7 +226,7 @@ function rerun(
   return (phaseAgeMs ?? 0) < keyWindowMs ? 'repeat_call' : 'park'
 }
 
-// Judges what an operator claimed about an unknown outcome, by the look-up that followed.
+// Judges what an operator claimed about an unknown outcome, by the lookup that followed.
 
 /**
  * `verified`: the provider shows what was claimed. `contradicted`: the provider shows something
@@ -239,10 +239,10 @@ export type Verdict = (typeof verdicts)[number]
 export type Claimed = { readonly providerId: string } | 'did_not_happen'
 
 /**
- * A look-up that was answered and does not confirm the claim contradicts it, so that a claim is
+ * A lookup that was answered and does not confirm the claim contradicts it, so that a claim is
  * never taken although the provider shows anything else.
  *
- * @param outcome what the look-up found; undefined when the phase makes no provider call.
+ * @param outcome what the lookup found; undefined when the phase makes no provider call.
  */
 export function judgeClaim(claimed: Claimed, outcome: Outcome<unknown> | undefined): Verdict {
   if (outcome === undefined) return 'contradicted'
@@ -254,12 +254,12 @@ export function judgeClaim(claimed: Claimed, outcome: Outcome<unknown> | undefin
   return isConfirmed ? 'verified' : 'contradicted'
 }
 
-/** Whether the provider answered the look-up. */
+/** Whether the provider answered the lookup. */
 export function wasAnswered({ outcome, answered }: Outcome<unknown>): boolean {
   return outcome !== 'unknown' || answered['looked'] !== false
 }
 
-/** A sentence about what the look-up showed. */
+/** A sentence about what the lookup showed. */
 export function describeShown(outcome: Outcome<unknown> | undefined): string {
   if (outcome === undefined) return 'the step makes no provider call'
   if (outcome.outcome === 'done') return 'it happened'

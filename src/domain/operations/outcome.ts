@@ -33,10 +33,10 @@ export interface NotExecuted extends Exchange {
   /** The provider works, and refuses this object alone. */
   readonly aboutObject?: true
   /** Repeating it now is of no use: the provider asks to wait, or our circuit is open. */
-  readonly asksToWait?: true
+  readonly retryLater?: true
 }
 
-/** It may have happened. Only a call with the same provider key, or a look-up, can find out. */
+/** It may have happened. Only a call with the same provider key, or a lookup, can find out. */
 export interface Unknown extends Exchange {
   readonly outcome: 'unknown'
   readonly reason: string
@@ -44,10 +44,10 @@ export interface Unknown extends Exchange {
    * Whether the provider failed and keeps that as the result of the provider key: then a repetition
    * gets it again, and the provider may still complete or undo the work at any time.
    */
-  readonly keptFailure?: 'possible' | 'certain'
+  readonly storedFailure?: 'possible' | 'certain'
   /** As of `NotExecuted`. */
-  readonly asksToWait?: true
-  /** Of a look-up: it was not made, because too many others waited or the account is not checked. */
+  readonly retryLater?: true
+  /** Of a lookup: it was not made, because too many others waited or the account is not checked. */
   readonly notSent?: true
 }
 

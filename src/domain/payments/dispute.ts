@@ -1,6 +1,6 @@
 // Defines disputes, and renders them for the API. A dispute is what the provider says it is: its
 // statuses are Stripe's, and any of them may follow any other. Decides what a change
-// of its standing changes: our dispute, the ledger, and the events.
+// of its provider status changes: our dispute, the ledger, and the events.
 import { showId } from '../resource-id.ts'
 import { showPaymentId } from './payment.ts'
 import { entriesOfDispute, type LedgerEntry } from '../ledger/ledger.ts'
@@ -41,7 +41,7 @@ export const refundRefusingStatuses: readonly DisputeStatus[] = [
 ]
 
 /** Where a dispute stands at the provider. Amounts are in minor units. */
-export interface DisputeStanding {
+export interface DisputeProviderStatus {
   readonly amountMinor: number
   readonly currency: string
   /** The provider's word. */
@@ -56,7 +56,7 @@ export interface DisputeStanding {
   readonly feeCurrency: string | null
 }
 
-export interface Dispute extends DisputeStanding {
+export interface Dispute extends DisputeProviderStatus {
   readonly tenantId: string
   readonly id: string
   readonly paymentId: string
@@ -101,10 +101,10 @@ type DisputeChangeType =
   | 'dispute.funds_reinstated'
   | 'dispute.closed'
 
-/** A dispute after a change, with the standing that it had before. */
+/** A dispute after a change, with the provider status that it had before. */
 export interface ChangedDispute {
   readonly dispute: Dispute
-  readonly before: DisputeStanding
+  readonly before: DisputeProviderStatus
   readonly events: readonly DisputeChangeType[]
 }
 
@@ -112,38 +112,47 @@ export interface ChangedDispute {
  * The status with which our dispute begins. One that was closed before we learned of it begins open, so
  * that its end is an event of its own.
  */
-export function firstStatus({ status }: DisputeStanding): DisputeStatus {
+export function firstStatus({ status }: DisputeProviderStatus): DisputeStatus {
   if (!closedDisputeStatuses.includes(status)) return status
   return status === 'warning_closed' ? 'warning_needs_response' : 'needs_response'
 }
 
-/** Whether the standing changes the dispute. A standing from before the recorded one does not. */
-export function disputeHasMovedOn(dispute: DisputeStanding, standing: DisputeStanding): boolean {
+/**
+ * Whether the provider status changes the dispute. A provider status from before the recorded one
+ * does not.
+ */
+export function disputeHasMovedOn(
+  dispute: DisputeProviderStatus,
+  providerStatus: DisputeProviderStatus,
+): boolean {
   const isEarlier =
-    standing.withdrawnMinor < dispute.withdrawnMinor ||
-    standing.reinstatedMinor < dispute.reinstatedMinor
-  return !isEarlier && (hasNewTerms(dispute, standing) || hasMoved(dispute, standing))
+    providerStatus.withdrawnMinor < dispute.withdrawnMinor ||
+    providerStatus.reinstatedMinor < dispute.reinstatedMinor
+  return !isEarlier && (hasNewTerms(dispute, providerStatus) || hasMoved(dispute, providerStatus))
 }
 
 /** What to write: the dispute, and a ledger transaction for each movement that is not posted yet. */
 export function writesOfDispute(
   before: Dispute,
-  standing: DisputeStanding,
+  providerStatus: DisputeProviderStatus,
 ): { dispute: ChangedDispute; ledger: LedgerEntry[] } {
-  const dispute = { ...before, ...standing }
+  const dispute = { ...before, ...providerStatus }
   return {
-    dispute: { dispute, before, events: eventsOf(before, standing) },
+    dispute: { dispute, before, events: eventsOf(before, providerStatus) },
     ledger: entriesOfDispute({
-      currency: standing.currency,
-      withdrawnMinor: standing.withdrawnMinor - before.withdrawnMinor,
-      reinstatedMinor: standing.reinstatedMinor - before.reinstatedMinor,
-      feeMinor: standing.feeMinor - before.feeMinor,
-      feeCurrency: standing.feeCurrency ?? standing.currency,
+      currency: providerStatus.currency,
+      withdrawnMinor: providerStatus.withdrawnMinor - before.withdrawnMinor,
+      reinstatedMinor: providerStatus.reinstatedMinor - before.reinstatedMinor,
+      feeMinor: providerStatus.feeMinor - before.feeMinor,
+      feeCurrency: providerStatus.feeCurrency ?? providerStatus.currency,
     }),
   }
 }
 
-function eventsOf(before: DisputeStanding, after: DisputeStanding): DisputeChangeType[] {
+function eventsOf(
+  before: DisputeProviderStatus,
+  after: DisputeProviderStatus,
+): DisputeChangeType[] {
   const isClosed = closedDisputeStatuses.includes(after.status)
   const changes: readonly (readonly [DisputeChangeType, boolean])[] = [
     ['dispute.updated', hasNewTerms(before, after)],
@@ -157,11 +166,11 @@ function eventsOf(before: DisputeStanding, after: DisputeStanding): DisputeChang
 const moneyMembers = ['withdrawnMinor', 'reinstatedMinor', 'feeMinor'] as const
 const terms = ['status', 'amountMinor', 'currency', 'reason'] as const
 
-function hasMoved(before: DisputeStanding, after: DisputeStanding): boolean {
+function hasMoved(before: DisputeProviderStatus, after: DisputeProviderStatus): boolean {
   return moneyMembers.some((name) => after[name] !== before[name])
 }
 
-function hasNewTerms(before: DisputeStanding, after: DisputeStanding): boolean {
+function hasNewTerms(before: DisputeProviderStatus, after: DisputeProviderStatus): boolean {
   return (
     terms.some((name) => after[name] !== before[name]) ||
     after.evidenceDueAt?.getTime() !== before.evidenceDueAt?.getTime()

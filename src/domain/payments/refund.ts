@@ -1,5 +1,5 @@
-// Defines refunds, and renders them for the API. The standing of a refund is its state at the provider: it
-// decides which status of our refund follows, and what is posted to the ledger.
+// Defines refunds, and renders them for the API. The provider status of a refund is its state at the
+// provider: it decides which status of our refund follows, and what is posted to the ledger.
 import { parseId, showId } from '../resource-id.ts'
 import { presentFailure, showPaymentId, type Failure } from './payment.ts'
 import { entryOfFailedRefund, entryOfRefund, type LedgerEntry } from '../ledger/ledger.ts'
@@ -104,7 +104,7 @@ export function presentRefund(refund: Refund): Record<string, unknown> {
   }
 }
 
-export interface RefundStanding {
+export interface RefundProviderStatus {
   readonly providerRefundId: string
   readonly status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled'
   /** Why it failed. */
@@ -119,32 +119,35 @@ export const waitingRefundStatuses = ['pending', 'requires_action'] as const
 /** The statuses that a later change at the provider can end. */
 export const followedRefundStatuses = [...waitingRefundStatuses, 'succeeded'] as const
 
-/** Whether the standing changes the refund. A standing from before the recorded one does not. */
-export function refundHasMovedOn(refund: Refund, { status, moved }: RefundStanding): boolean {
+/**
+ * Whether the provider status changes the refund. A provider status from before the recorded one
+ * does not.
+ */
+export function refundHasMovedOn(refund: Refund, { status, moved }: RefundProviderStatus): boolean {
   const following: readonly string[] = refundTransitions[refund.status]
   return following.includes(status) && (status !== refund.status || (moved && !refund.moved))
 }
 
 /** Whether the refund gives the customer no money: it was given, and has returned. */
-export function hasReturned({ status }: RefundStanding): boolean {
+export function hasReturned({ status }: RefundProviderStatus): boolean {
   return status === 'failed' || status === 'canceled'
 }
 
 /**
- * What to write for the standing: the refund, and a ledger transaction for each movement that is
+ * What to write for the provider status: the refund, and a ledger transaction for each movement that is
  * not posted yet.
  */
 export function writesOfStanding(
   refund: Refund,
-  standing: RefundStanding,
+  providerStatus: RefundProviderStatus,
 ): { refund: ChangedRefund; ledger: LedgerEntry[] } {
-  const moved = refund.moved || standing.moved
-  const { status, failure, providerRefundId } = standing
+  const moved = refund.moved || providerStatus.moved
+  const { status, failure, providerRefundId } = providerStatus
   return {
     refund: refundAfter(refund, { status, failure, providerRefundId, moved }),
     ledger: [
       ...(moved && !refund.moved ? [entryOfRefund(refund)] : []),
-      ...(moved && hasReturned(standing) ? [entryOfFailedRefund(refund)] : []),
+      ...(moved && hasReturned(providerStatus) ? [entryOfFailedRefund(refund)] : []),
     ],
   }
 }

@@ -36,8 +36,9 @@ export class ProblemError extends Error {
 
   /** The same problem with additional response headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ProblemError {
-    const { type, cause } = this
-    return new ProblemError(type, { ...this, cause, headers: { ...this.headers, ...headers } })
+    const { type, detail, errors, extensions, cause } = this
+    const all = { ...this.headers, ...headers }
+    return new ProblemError(type, { detail, errors, extensions, cause, headers: all })
   }
 }
 

@@ -37,7 +37,7 @@ export const responseHeaders = {
   },
   'Retry-After': {
     description:
-      'The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.',
+      'The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next lookup of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.',
     schema: z.string().regex(/^\d+$/),
     example: '1',
   },

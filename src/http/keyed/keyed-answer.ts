@@ -85,7 +85,7 @@ interface ShownResource {
 }
 
 /** How a request with a key wants its answer. */
-interface Asked {
+interface AnswerOptions {
   readonly role: Role
   readonly prefer: Preferences
   /** How long it waited for the result. */
@@ -106,13 +106,13 @@ export async function answerFor(
   resource: KeyedResource,
   parts: TenantParts,
   now: Reservation,
-  asked: Asked,
+  options: AnswerOptions,
 ): Promise<Answer> {
   const { key } = now
-  const { role, prefer, report } = asked
+  const { role, prefer, report } = options
   if (role === 'retry')
     parts.keyed.replays.count(key, key.response === null ? 'conflicts' : 'replays')
-  const preference = preferenceApplied(key, asked)
+  const preference = preferenceApplied(key, options)
   if (key.response !== null) {
     const stored = replay(key, key.response, role)
     return { ...stored, headers: { ...preference, ...stored.headers } }
@@ -155,7 +155,7 @@ function isAccepted({ response, status }: IdempotencyKey): boolean {
  */
 function preferenceApplied(
   key: IdempotencyKey,
-  { role, prefer, waitSeconds }: Asked,
+  { role, prefer, waitSeconds }: AnswerOptions,
 ): Record<string, string> {
   const applied = []
   if (prefer.respondAsync && (role === 'owner' || isAccepted(key))) applied.push('respond-async')
@@ -257,12 +257,12 @@ function refusalOfFirstSent(ageSeconds: number): ProblemError {
 }
 
 /** Adds the tombstone of the key, if any, to the error of a request that reserved no key. */
-export async function withTombstone(
+export async function errorWithTombstone(
   parts: TenantParts,
-  asked: KeyRequest,
+  request: KeyRequest,
   error: unknown,
 ): Promise<unknown> {
-  const { tenantId, key, firstSent, retentionSeconds } = asked
+  const { tenantId, key, firstSent, retentionSeconds } = request
   const ageSeconds = firstSent === undefined ? 0 : (Date.now() - firstSent.getTime()) / 1_000
   if (error instanceof FirstSentRefusedError) return refusalOfFirstSent(ageSeconds)
   if (error instanceof KeyExpiredError) {

@@ -19,17 +19,22 @@ import type { BodyContract, Contract, Endpoints } from '../contracts/contract.ts
 import { withinStoreTimeout, type TenantParts } from '../endpoint.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { tenant } from '../server/route.ts'
-import { observeReservations, refuseOtherRequest, replay, withTombstone } from './keyed-answer.ts'
+import {
+  observeReservations,
+  refuseOtherRequest,
+  replay,
+  errorWithTombstone,
+} from './keyed-answer.ts'
 import {
   fingerprintsOf,
-  newKey,
+  newKeyRequest,
   readKeyedRequest,
   withinKeyLimits,
   type KeyedRequest,
 } from './keyed-request.ts'
 
 /** A local operation that a client requests. */
-export interface LocalReservation extends KeyRequest {
+export interface LocalRequest extends KeyRequest {
   readonly operation: LocalOperation
 }
 
@@ -67,7 +72,7 @@ export function keyedLocally<Body extends z.ZodObject, Input>({
     const keyed = await readKeyedRequest(parts, request, tenantId, body)
     const input = read({ ...keyed, body: validateBody(body.schema, keyed.body) })
     const fingerprints = fingerprintsOf(body.schema, keyed)
-    const reservation = newKey(keyed, operation, fingerprints)
+    const reservation = newKeyRequest(keyed, operation, fingerprints)
     const completed = await doWithinLimits(parts, reservation, (tx) => work(tx, input, tenantId))
     refuseOtherRequest(completed, fingerprints)
     const { id, response } = completed
@@ -80,7 +85,7 @@ export function keyedLocally<Body extends z.ZodObject, Input>({
 /** Reserves the key, unless the tenant has too many, and does the work. See `doOnce`. */
 export async function doWithinLimits(
   parts: TenantParts,
-  reservation: LocalReservation,
+  reservation: LocalRequest,
   work: (tx: Transaction) => Promise<StoredResponse>,
 ): Promise<IdempotencyKey> {
   const reserve = () => withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work))
@@ -89,7 +94,7 @@ export async function doWithinLimits(
       parts.limits.storeBreaker.reserving(reserve),
     )
   } catch (error) {
-    throw await withTombstone(parts, reservation, error)
+    throw await errorWithTombstone(parts, reservation, error)
   }
 }
 
@@ -105,7 +110,7 @@ export async function doWithinLimits(
  */
 export async function doOnce(
   sql: Sql,
-  reservation: LocalReservation,
+  reservation: LocalRequest,
   work: (tx: Transaction) => Promise<StoredResponse>,
 ): Promise<IdempotencyKey> {
   const { tenantId, id } = reservation

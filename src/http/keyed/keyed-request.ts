@@ -209,7 +209,7 @@ function leaveOutDefaults(schema: z.ZodObject, body: Body): Body {
 }
 
 /** What a request asks to reserve. Its id tells whether it was the one that reserved the key. */
-export function newKey<const Name extends string>(
+export function newKeyRequest<const Name extends string>(
   { parts: { settings }, tenantId, key, firstSent }: KeyedRequest,
   operation: Name,
   fingerprints: RequestFingerprints,

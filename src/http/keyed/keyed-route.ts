@@ -40,14 +40,14 @@ import {
   expiry,
   observeReservations,
   refuseOtherRequest,
-  withTombstone,
+  errorWithTombstone,
   type KeyedResource,
   type Role,
 } from './keyed-answer.ts'
 import {
   findKey,
   fingerprintsOf,
-  newKey,
+  newKeyRequest,
   readKeyedRequest,
   withinKeyLimits,
   type KeyedRequest,
@@ -94,9 +94,10 @@ export interface OperationEndpoint extends KeyedRoute {
 }
 
 /**
- * The draft, or with a problem one whose key is deleted again in the transaction that inserted it. Use it for rules that may become stricter,
- * for example the amounts that the provider accepts: unlike an error of `readBeforeKey`, the problem
- * is only for new operations. A retry of one that was accepted before still gets its response.
+ * The draft, or with a problem one whose key is deleted again in the transaction that inserted it. Use it
+ * for rules that may become stricter, for example the amounts that the provider accepts: unlike an error of
+ * `readBeforeKey`, the problem is only for new operations. A retry of one that was accepted before still
+ * gets its response.
  */
 export function refusing(problem: ProblemError | undefined, draft: Draft): Draft {
   if (problem === undefined) return draft
@@ -124,7 +125,7 @@ export function defineKeyedRoute(route: KeyedRoute): OperationEndpoint {
     const epoch = parts.keyed.answers.epoch()
     const keyed = await readKeyedRequest(parts, request, tenantId, route.contract.body)
     const found = await findOrReserve(route, keyed)
-    const { role, accepted } = await takeRole(route, parts, found)
+    const { role, accepted } = await reopenOrJoin(route, parts, found)
     parts.keyed.answers.keep(epoch, accepted.key)
     if (role === 'owner') {
       report(found.isNew ? 'created' : 'retry')
@@ -163,7 +164,7 @@ async function findOrReserve(route: KeyedRoute, keyed: KeyedRequest): Promise<Fo
   }
   const { resource: _resource, explainRefusal: _explainRefusal, ...about } = draft
   const fingerprints = fingerprintsOf(route.contract.body.schema, keyed)
-  const key = newKey(keyed, route.operation.name, fingerprints)
+  const key = newKeyRequest(keyed, route.operation.name, fingerprints)
   const intent = { refundId: null, parameters: {}, ...key, ...about }
   const reservation = recent ? known(recent) : await reserveInLimits(parts, intent, draft)
   parts.keyed.recentKeys.add(tenantId, keyed.key)
@@ -222,7 +223,7 @@ async function reserve(parts: TenantParts, intent: Intent, draft: Draft): Promis
       )
     } catch (error) {
       if (error instanceof KeyExpiredError || error instanceof FirstSentRefusedError) {
-        throw await withTombstone(parts, intent, error)
+        throw await errorWithTombstone(parts, intent, error)
       }
       if (error instanceof IntentRefusedError) {
         const refusal = await explainRefusedIntent(parts, intent, draft, error)
@@ -230,7 +231,11 @@ async function reserve(parts: TenantParts, intent: Intent, draft: Draft): Promis
         const key = await findKey(parts, intent)
         if (key !== undefined) return { key, resource: null }
         if (refusal === undefined && tries < RESERVE_TRIES) continue
-        throw await withTombstone(parts, intent, refusal ?? new ProblemError('duplicate-reference'))
+        throw await errorWithTombstone(
+          parts,
+          intent,
+          refusal ?? new ProblemError('duplicate-reference'),
+        )
       }
       if (!isPassing(error) || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')
@@ -243,7 +248,7 @@ function isPassing(error: unknown): boolean {
   return isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
 }
 
-async function takeRole(
+async function reopenOrJoin(
   route: KeyedRoute,
   parts: TenantParts,
   found: Found,

@@ -12,27 +12,27 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /**
  * The sender of a provider event is unknown until the whole event has arrived and its signature is
- * verified. Such requests get one place in ten; the provider retries refused events. So do log-ins to
+ * verified. Such requests get one slot in ten; the provider retries refused events. So do log-ins to
  * the console.
  */
 const PLACES_PER_UNVERIFIED = 10
 
-export interface Places {
+export interface Slots {
   /**
-   * Takes a place for the request until it is answered or its client disconnects.
+   * Takes a slot for the request until it is answered or its client disconnects.
    *
    * @param isUnverified whether the sender is unknown until the whole body is read.
    * @throws ProblemError overloaded.
    */
   take(request: Request, response: Response, isUnverified?: boolean): void
   /**
-   * Names the tenant of a request that has a place, once it is known.
+   * Names the tenant of a request that has a slot, once it is known.
    *
-   * @throws ProblemError too-many-concurrent-requests when the tenant has half of all places.
+   * @throws ProblemError too-many-concurrent-requests when the tenant has half of all slots.
    */
   assign(request: IncomingMessage, tenantId: string): void
   /**
-   * Reads the rest of a request that is still arriving. When more senders are unknown than have places,
+   * Reads the rest of a request that is still arriving. When more senders are unknown than have slots,
    * the oldest that is arriving is refused: its `read` must fail with the reason of the signal. An
    * honest sender's body has arrived long before that.
    */
@@ -42,7 +42,7 @@ export interface Places {
   ): Promise<Value>
 }
 
-interface Place {
+interface Slot {
   readonly isUnverified: boolean
   /** Undefined until the request is authenticated. */
   tenantId: string | undefined
@@ -56,21 +56,21 @@ interface Place {
  *   requests.
  * @param waiting returns how many requests wait now; of one tenant, if it is named.
  */
-export function createPlaces(most: number, waiting: (tenantId?: string) => number): Places {
+export function createSlots(most: number, waiting: (tenantId?: string) => number): Slots {
   const mostUnverified = Math.ceil(most / PLACES_PER_UNVERIFIED)
-  const places = new WeakMap<IncomingMessage, Place>()
+  const slots = new WeakMap<IncomingMessage, Slot>()
   const inUse = createCounts()
   /** How to refuse each unverified request that is arriving; the oldest comes first. */
-  const arriving = new Map<Place, () => void>()
+  const arriving = new Map<Slot, () => void>()
   let unverified = 0
 
-  const count = ({ isUnverified, tenantId }: Place, change: 1 | -1): void => {
+  const count = ({ isUnverified, tenantId }: Slot, change: 1 | -1): void => {
     inUse.add(tenantId, change)
     if (isUnverified) unverified += change
   }
-  const end = (place: Place): void => {
-    if (!place.isEnded) count(place, -1)
-    place.isEnded = true
+  const end = (slot: Slot): void => {
+    if (!slot.isEnded) count(slot, -1)
+    slot.isEnded = true
   }
   return {
     take(request, response, isUnverified = false) {
@@ -79,53 +79,53 @@ export function createPlaces(most: number, waiting: (tenantId?: string) => numbe
       const isFull =
         inUse.all() - waiting() >= most || (isUnverified && unverified >= mostUnverified)
       if (isFull) throw new ProblemError('overloaded')
-      const place: Place = { isUnverified, tenantId: undefined, isEnded: false }
-      count(place, 1)
-      places.set(request, place)
+      const slot: Slot = { isUnverified, tenantId: undefined, isEnded: false }
+      count(slot, 1)
+      slots.set(request, slot)
       const endOnce = () => {
         response.off(ANSWERED, endOnce).off(GOES_ON, endOnce).off('close', endOnce)
-        end(place)
+        end(slot)
       }
-      // Not `finish`: a client that never reads its answer would keep the place forever.
+      // Not `finish`: a client that never reads its answer would keep the slot forever.
       response.once(ANSWERED, endOnce).once(GOES_ON, endOnce).once('close', endOnce)
     },
     assign(request, tenantId) {
-      const place = places.get(request)
-      if (place === undefined || place.isEnded) return
+      const slot = slots.get(request)
+      if (slot === undefined || slot.isEnded) return
       if (inUse.of(tenantId) - waiting(tenantId) >= shareOf(most)) {
         throw new ProblemError('too-many-concurrent-requests')
       }
-      count(place, -1)
-      place.tenantId = tenantId
-      count(place, 1)
+      count(slot, -1)
+      slot.tenantId = tenantId
+      count(slot, 1)
     },
     async whileArriving(request, read) {
-      const place = places.get(request)
-      if (place?.isUnverified !== true) return await read()
+      const slot = slots.get(request)
+      if (slot?.isUnverified !== true) return await read()
       const refusal = new AbortController()
-      arriving.set(place, () => {
-        arriving.delete(place)
-        end(place)
+      arriving.set(slot, () => {
+        arriving.delete(slot)
+        end(slot)
         refusal.abort(new ProblemError('overloaded', { headers: { connection: 'close' } }))
       })
       try {
         return await read(refusal.signal)
       } finally {
-        arriving.delete(place)
+        arriving.delete(slot)
       }
     },
   }
 }
 
 /**
- * Middleware that takes a place for every request but health checks.
+ * Middleware that takes a slot for every request but health checks.
  *
  * @param unverifiedPaths the routes whose senders are unknown until the whole body is read.
  */
-export function limitConcurrency(places: Places, unverifiedPaths: ReadonlySet<string>) {
+export function limitConcurrency(slots: Slots, unverifiedPaths: ReadonlySet<string>) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const { path } = request
-    if (!PROBES.has(path)) places.take(request, response, unverifiedPaths.has(path))
+    if (!PROBES.has(path)) slots.take(request, response, unverifiedPaths.has(path))
     next()
   }
 }

@@ -8,7 +8,7 @@ import type { Sql } from '../../db/connection/client.ts'
 type RateKind = 'writes' | 'reads'
 
 /** The state of a tenant's limit after a request. */
-export interface RateStanding {
+export interface RateUse {
   readonly kind: RateKind
   readonly limit: number
   readonly windowSeconds: number
@@ -24,7 +24,7 @@ export interface RateLimiter {
    *
    * @param limit how many the tenant may send in a window; 0 for no limit, which gives undefined.
    */
-  count(tenantId: string, kind: RateKind, limit: number): RateStanding | undefined
+  count(tenantId: string, kind: RateKind, limit: number): RateUse | undefined
 }
 
 /**
@@ -111,8 +111,8 @@ export function createRateLimiter(
  *
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ (10)
  */
-export function rateLimitHeaders(standing: RateStanding): Record<string, string> {
-  const { kind, limit, windowSeconds, remaining, resetSeconds } = standing
+export function rateLimitHeaders(use: RateUse): Record<string, string> {
+  const { kind, limit, windowSeconds, remaining, resetSeconds } = use
   return {
     'ratelimit-policy': `"${kind}";q=${limit};w=${windowSeconds}`,
     ratelimit: `"${kind}";r=${remaining};t=${resetSeconds}`,

@@ -15,7 +15,7 @@ const schema = z
       'The name of the operator, or `reconciler` for the verdict on what an operator claimed.',
     ),
     action: shownText(
-      'What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it.',
+      'What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a lookup verified it.',
     ),
     subject: shownText('The id of the resource that the action concerned.').nullable(),
     details: anyMembers.meta({

@@ -8,7 +8,7 @@ import { parseId, showId } from '../../domain/resource-id.ts'
 /** What all statements about an outcome have. */
 export interface Claim {
   readonly outcome: 'happened' | 'did_not_happen'
-  /** Whether it is acted on even if no look-up is answered. */
+  /** Whether it is acted on even if no lookup is answered. */
   readonly unverified?: boolean | undefined
 }
 
@@ -57,7 +57,7 @@ const CLOCKS_DIFFER_MS = 60_000
 
 /**
  * The last proposal about each operation, newest first, unless it is too old or was confirmed. One
- * that was confirmed waits again when the look-up could not be made. An outcome that has become known
+ * that was confirmed waits again when the lookup could not be made. An outcome that has become known
  * since, or unknown once more, ends a proposal, too: that is for the caller to compare.
  */
 export async function listOpenProposals(

@@ -53,7 +53,7 @@ const operationShape = z.object({
   checked_at: timeField('When the outcome was last looked up at the provider.').nullable(),
   next_check_at: timeField('When the outcome is looked up next.').nullable(),
   evidence: anyMembers.nullable().meta({
-    description: 'What an operator claims about the outcome, until a look-up has judged it.',
+    description: 'What an operator claims about the outcome, until a lookup has judged it.',
   }),
   finding: z
     .object({
@@ -75,12 +75,12 @@ const consequences = z
   .object({
     refused: shownText('Why the claim is refused now. Null when it is not.').nullable(),
     warning: shownText(
-      'What is wrong afterwards if the claim is. Null when the look-up decides.',
+      'What is wrong afterwards if the claim is. Null when the lookup decides.',
     ).nullable(),
-    found: sentence('if the look-up finds the call'),
-    absent: sentence('if the look-up does not find it'),
-    unclear: sentence('if the look-up is answered and shows neither'),
-    unanswered: sentence('if no look-up is answered'),
+    found: sentence('if the lookup finds the call'),
+    absent: sentence('if the lookup does not find it'),
+    unclear: sentence('if the lookup is answered and shows neither'),
+    unanswered: sentence('if no lookup is answered'),
   })
   .meta({
     id: 'ClaimConsequences',
@@ -100,7 +100,7 @@ const proposal = z
   .nullable()
   .meta({
     description:
-      'The proposal that waits for a second operator. A confirmed one waits again when the look-up could not be made.',
+      'The proposal that waits for a second operator. A confirmed one waits again when the lookup could not be made.',
   })
 
 export const operationWithProposalSchema = operationShape
@@ -118,10 +118,10 @@ export const resolutionSchema = z
     claimed_at: timeField('When it was claimed.'),
     verdict: z.enum(verdicts).nullable().meta({
       description:
-        'What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it answered, and does not show the same. `unverifiable`: it did not answer. Null until a worker has looked.',
+        'What the lookup at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it answered, and does not show the same. `unverifiable`: it did not answer. Null until a worker has looked.',
     }),
     taken: shownFlag('Whether the claim was acted on.').nullable(),
-    shown: shownText('What the look-up found, or why it was not answered.').nullable(),
+    shown: shownText('What the lookup found, or why it was not answered.').nullable(),
     effect: shownText(
       'What followed, in words for a person. Null until a worker has looked.',
     ).nullable(),
@@ -143,7 +143,7 @@ export const operationWithTimelineSchema = operationShape
       .array(
         z.object({
           outcome: z.enum(['happened', 'did_not_happen']),
-          unverified: shownFlag('Whether it is acted on even if no look-up is answered.'),
+          unverified: shownFlag('Whether it is acted on even if no lookup is answered.'),
           needs_second_operator: shownFlag('Whether another operator must confirm it.'),
           consequences,
         }),

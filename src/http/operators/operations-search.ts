@@ -243,7 +243,7 @@ function isProposed(sql: Sql | Transaction, proposals: readonly OpenProposal[]):
 const RESOLVED_HOURS = 24
 const LATER_LINES_MAX = 500
 
-/** What found an unknown outcome began another lease epoch, and recorded its look-up in it. */
+/** What found an unknown outcome began another lease epoch, and recorded its lookup in it. */
 async function findLookedUp(tx: Transaction): Promise<OperationRef[]> {
   const later = await tx<(OperationRef & { kind: string | null })[]>`
     select tenant_id as "tenantId", operation_id as id, asked ->> 'kind' as kind from phase_runs
@@ -313,7 +313,10 @@ const onProviderObject = (sql: Sql | Transaction, id: string): Fragment => sql`
     and (resource.dispute_id is null or begun.dispute_id = resource.dispute_id)
 `
 
-/** The payment, the refund or the dispute that is an object of the provider. Unlike operations, it is kept. */
+/**
+ * The payment, the refund or the dispute that is an object of the provider. Unlike operations, it
+ * is kept.
+ */
 export const ofProviderObject = (sql: Sql | Transaction, id: string): Fragment => sql`
   select payments.tenant_id, payments.id as payment_id, null::uuid as refund_id,
     null::uuid as dispute_id

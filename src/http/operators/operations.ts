@@ -189,7 +189,7 @@ export const operatedEndpoints: Endpoints = {
     operationId: 'resolveOperation',
     summary: 'Resolve an unknown outcome',
     description:
-      'States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider\'s id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, even if it contradicts the claim. If the look-up fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.',
+      'States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider\'s id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the lookup finds nothing. What the lookup finds is recorded, even if it contradicts the claim. If the lookup fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.',
     action: RESOLUTION,
     on: operation,
     work: resolveOperation,
@@ -205,7 +205,7 @@ export const operatedEndpoints: Endpoints = {
       },
       202: {
         description:
-          'The look-up is not finished: read the `resolution` of the operation later. Or the claim is a proposal that needs a second operator.',
+          'The lookup is not finished: read the `resolution` of the operation later. Or the claim is a proposal that needs a second operator.',
         schema: z.union([operationWithResolutionSchema, resolutionProposalSchema]),
       },
     },

@@ -30,7 +30,7 @@ const providerSchema = z
     ),
     settle_seconds: shownCount('How long a call without an answer may still be executed.'),
     look_up_lag_seconds: shownCount(
-      'How long a look-up may miss a call that was executed. Null: no look-up proves that a call was not executed.',
+      'How long a lookup may miss a call that was executed. Null: no lookup proves that a call was not executed.',
     ).nullable(),
     ...shownAbilities,
     minimum_amounts: z.record(z.string(), z.int()).meta({

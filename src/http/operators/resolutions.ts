@@ -28,7 +28,7 @@ import {
 import type { CommandResult, Work } from './commands.ts'
 import { findOperationOverview, type OperationOverview } from './operations-search.ts'
 
-/** Short against a look-up, and only few operators wait at a time. */
+/** Short against a lookup, and only few operators wait at a time. */
 const POLL_MS = 200
 
 /**
@@ -51,7 +51,7 @@ async function answerVerdict(
   }
   if (resolution?.taken === false) {
     const type = verdict === 'unverifiable' ? 'resolution-unverifiable' : 'resolution-contradicted'
-    const detail = `The look-up at the provider: ${resolution.shown}. ${resolution.effect}`
+    const detail = `The lookup at the provider: ${resolution.shown}. ${resolution.effect}`
     // Not thrown: a thrown problem would be recorded as a refusal, beside the verdict.
     return problemAnswer(new ProblemError(type, { detail }), parts.settings.IDEMPOTENCY_FLAVOR)
   }
@@ -117,7 +117,7 @@ const CLAIMABLE: readonly Claim[] = [
   { outcome: 'did_not_happen', unverified: true },
 ]
 
-/** Without dual control only a claim that no look-up verifies needs two operators. */
+/** Without dual control only a claim that no lookup verifies needs two operators. */
 function needsTwo({ settings }: ServiceParts, { unverified = false }: Claim): boolean {
   return settings.ADMIN_DUAL_CONTROL || unverified
 }
@@ -184,7 +184,7 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
       .boolean()
       .optional()
       .describe(
-        'Whether to act on the claim even if the look-up at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys.',
+        'Whether to act on the claim even if the lookup at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys.',
       ),
   }),
 ])

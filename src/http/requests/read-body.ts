@@ -22,7 +22,7 @@ const contentTypes = {
  * connection.
  *
  * @throws ProblemError unsupported-content-type, unsupported-content-encoding, body-too-large,
- *   request-timeout, or overloaded when the place of the request was given to a newer one.
+ *   request-timeout, or overloaded when the slot of the request was given to a newer one.
  */
 export async function readBody(
   { limits }: Pick<ServiceParts, 'limits'>,
@@ -46,7 +46,7 @@ export async function readBody(
   if (arrived !== undefined) return arrived
   try {
     const length = request.headers['content-length'] ?? null
-    return await limits.places.whileArriving(request, (refused) =>
+    return await limits.slots.whileArriving(request, (refused) =>
       inTime(getRawBody(request, { length, limit: maxBytes }), refused),
     )
   } catch (error) {

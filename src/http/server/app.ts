@@ -53,7 +53,7 @@ export function createApp(parts: ApiParts): Express {
     removeForwardedPorts,
     traceRequest(),
     logRequest(parts),
-    limitConcurrency(parts.limits.places, unverifiedPaths),
+    limitConcurrency(parts.limits.slots, unverifiedPaths),
   )
   const serve = serveEndpoints(parts)
   for (const route of routes) {
@@ -117,7 +117,7 @@ async function answerOf(
   const { own, shown } = callerOf(apiKey)
   response.locals['caller'] = shown
   limitRate(own, request, response, tenantId)
-  parts.limits.places.assign(request, tenantId)
+  parts.limits.slots.assign(request, tenantId)
   requireScope(apiKey, route.scope)
   const answer = route.endpoint(own, request, tenantId)
   // A POST may wait for its result. It limits the time of each of its statements instead.
@@ -181,13 +181,13 @@ function limitRate(
   response: Response,
   tenantId: string,
 ): void {
-  const standing = isRead(request)
+  const use = isRead(request)
     ? limits.rate.count(tenantId, 'reads', settings.RATE_LIMIT_READS)
     : limits.rate.count(tenantId, 'writes', settings.RATE_LIMIT_WRITES)
-  if (standing === undefined) return
-  addHeaders(response, rateLimitHeaders(standing))
-  if (!standing.exceeded) return
-  throw new ProblemError('rate-limited', { headers: retryAfter(standing.resetSeconds) })
+  if (use === undefined) return
+  addHeaders(response, rateLimitHeaders(use))
+  if (!use.exceeded) return
+  throw new ProblemError('rate-limited', { headers: retryAfter(use.resetSeconds) })
 }
 
 function allowedMethods({ get, post, delete: remove }: Route): string {

@@ -34,7 +34,7 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   },
   parameters: ({ amount }) => ({ amount_minor: amount }),
   refuses: ({ amount }, { currency }, { amounts }) => findChargeProblem(amounts, amount, currency),
-  // With equal amounts, a look-up at the provider could not show whether the call was executed.
+  // With equal amounts, a lookup at the provider could not show whether the call was executed.
   requires: (now, { amount_minor: amount }) => now.amountMinor !== amount,
   explain(now, { amount_minor: amount }) {
     if (amount !== now.amountMinor) return undefined

@@ -12,7 +12,7 @@ import {
   type Payment,
 } from '../../domain/payments/payment.ts'
 import type { CreateParameters, Fallback } from '../../domain/payments/routing.ts'
-import type { Standing } from '../../domain/payments/standing.ts'
+import type { ProviderStatus } from '../../domain/payments/provider-status.ts'
 import {
   advanceTo,
   defineOperation,
@@ -30,7 +30,7 @@ export const createPayment = defineOperation('payment.create', {
   moved:      { call: 'authorize', record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
   authorized: { call: 'capture',   record: recordCapture },       // -> captured | refused | finished (402)
   refused:    { call: 'cancel',    record: recordVoid },          // -> kept | finished (402)
-  kept:       { call: 'retrieve',  record: recordKept },          // -> captured | finished (402)
+  kept:       { call: 'retrieve',  record: recordNotReleased },          // -> captured | finished (402)
   captured:   {                    record: recordSuccess },       // -> finished (201)
 }, onPayment({ startsFrom: ['requires_capture', 'failed'], subject }))
 
@@ -96,18 +96,18 @@ export function recordVoid(
 }
 
 /** Records what became of a hold that the provider refused both to capture and to release. */
-export function recordKept(
+export function recordNotReleased(
   { payment }: PaymentSubject,
-  outcome: FinalOutcome<Standing>,
+  outcome: FinalOutcome<ProviderStatus>,
   fees: FeeSchedule,
 ): Step<'captured', PaymentSubject> {
   if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
-  const standing = outcome.value
-  if (standing.status === 'captured') return recordCaptured(payment, standing, fees)
+  const providerStatus = outcome.value
+  if (providerStatus.status === 'captured') return recordCaptured(payment, providerStatus, fees)
   const failure = refusalOf(payment)
-  const isOver = standing.status === 'canceled' || standing.status === 'refused'
+  const isOver = providerStatus.status === 'canceled' || providerStatus.status === 'refused'
   if (isOver) return recordDecline(payment, { failure })
-  const { captureBefore } = standing.status === 'held' ? standing : payment
+  const { captureBefore } = providerStatus.status === 'held' ? providerStatus : payment
   const held = paymentAfter(payment, { status: 'requires_capture', captureBefore })
   return finishWithRefusal(held, failure, { payment: held })
 }

@@ -12,7 +12,7 @@ import {
   type RefundStatus,
   hasReturned,
   writesOfStanding,
-  type RefundStanding,
+  type RefundProviderStatus,
 } from '../../domain/payments/refund.ts'
 import {
   defineOperation,
@@ -40,7 +40,7 @@ export function subject({ payment, refund }: OperationInput): RefundSubject {
 
 function recordRefund(
   { refund }: RefundSubject,
-  outcome: FinalOutcome<RefundStanding>,
+  outcome: FinalOutcome<RefundProviderStatus>,
 ): Step<never, never> {
   if (outcome.outcome === 'declined') {
     const { failure } = outcome

@@ -66,12 +66,14 @@ async function follow(
   key: string,
 ): Promise<EventResult> {
   const { sql } = engine.store
-  const { standing, providerDisputeId, createdAt: openedAt } = theirs
-  if (standing === undefined) return 'pending'
+  const { providerStatus, providerDisputeId, createdAt: openedAt } = theirs
+  if (providerStatus === undefined) return 'pending'
   const ours = await findDisputeOfObject(sql, tenantId, providerDisputeId)
-  if (ours !== undefined && !disputeHasMovedOn(ours, standing)) return 'ignored'
+  if (ours !== undefined && !disputeHasMovedOn(ours, providerStatus)) return 'ignored'
   const resource =
-    ours === undefined ? insertDispute({ providerDisputeId, openedAt, standing }) : selectDispute
+    ours === undefined
+      ? insertDispute({ providerDisputeId, openedAt, providerStatus })
+      : selectDispute
   const disputeId = ours?.id ?? randomUUIDv7()
   const following = { key, operation: followDispute.name, parameters: {} }
   return await reserve(

@@ -1,13 +1,13 @@
 // The operation `dispute.follow`: records where a dispute stands at the provider, and posts what it took
 // and gave back. An event of the provider or the reconciliation starts the operation, but only what a
-// look-up at the provider finds is recorded.
+// lookup at the provider finds is recorded.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import {
   disputePath,
   presentDispute,
   type Dispute,
-  type DisputeStanding,
+  type DisputeProviderStatus,
   disputeHasMovedOn,
   writesOfDispute,
 } from '../../domain/payments/dispute.ts'
@@ -23,7 +23,7 @@ import { keepsStatus } from '../on-payment.ts'
 // prettier-ignore
 // recovery point  provider call            its transaction: record, then advance
 export const followDispute = defineOperation('dispute.follow', {
-  started:    { call: 'retrieveDispute', record: recordStanding }, // -> finished (200)
+  started:    { call: 'retrieveDispute', record: recordProviderStatus }, // -> finished (200)
 }, { subject, ...keepsStatus })
 
 interface DisputeSubject {
@@ -36,9 +36,9 @@ function subject({ payment, dispute }: OperationInput): DisputeSubject {
   return { payment, dispute }
 }
 
-function recordStanding(
+function recordProviderStatus(
   { dispute }: DisputeSubject,
-  outcome: FinalOutcome<DisputeStanding>,
+  outcome: FinalOutcome<DisputeProviderStatus>,
 ): Step<never, never> {
   if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
   const answerWith = (after: Dispute) =>

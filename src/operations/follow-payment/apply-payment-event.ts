@@ -1,7 +1,7 @@
 // Applies an event about a payment or one of its refunds. The payment is looked up at the provider, and
 // if it has changed, `payment.follow` records that. A payment that waited too long for its cardholder
 // is canceled.
-import { inTenant, lastly } from '../../db/connection/transaction.ts'
+import { inTenant, thenCommit } from '../../db/connection/transaction.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { findPayment, markProcessingIfIn, selectPaymentIfIn } from '../../db/payments/payments.ts'
@@ -14,7 +14,7 @@ import {
   type WaitingStatus,
   type Payment,
 } from '../../domain/payments/payment.ts'
-import { hasMovedOn, isFollowed, isSurplusHold } from '../../domain/payments/standing.ts'
+import { hasMovedOn, isFollowed, isSurplusHold } from '../../domain/payments/provider-status.ts'
 import {
   EXPIRY,
   isReminder,
@@ -78,7 +78,7 @@ async function findSubject({ store, settings }: Engine, event: StoredProviderEve
   const { tenantId, paymentId } = subject
   const apart = { seconds: settings.CHECK_ON_READ_SECONDS, mostSeconds: EVENT_CHECKS_MOST_SECONDS }
   return await inTenant(store.sql, tenantId, async (tx) => {
-    const [payment, isCheckRequested, started, refund] = await lastly(tx, [
+    const [payment, isCheckRequested, started, refund] = await thenCommit(tx, [
       findPayment(tx, tenantId, paymentId),
       requestCheckOfPayment(tx, subject, apart),
       findIdempotencyKey(tx, tenantId, keyOfProviderEvent(event)),
@@ -166,8 +166,8 @@ async function applyRefundEvent(
 }
 
 /**
- * Applies an event about a payment of the provider that names ours, while ours uses another one, or none: if it
- * holds money that our payment will never use, `hold.release` releases it.
+ * Applies an event about a payment of the provider that names ours, while ours uses another one, or none:
+ * if it holds money that our payment will never use, `hold.release` releases it.
  *
  * @throws the errors of the provider's connection.
  */

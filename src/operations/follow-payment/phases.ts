@@ -1,6 +1,6 @@
 // The operation `payment.follow`: records a change of a payment that this service did not make, for
 // example the authentication of the cardholder. An event of the provider starts the operation, but
-// only what a look-up at the provider finds is recorded.
+// only what a lookup at the provider finds is recorded.
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import {
@@ -11,7 +11,7 @@ import {
   type Cancellation,
   type PaymentChange,
 } from '../../domain/payments/payment.ts'
-import { statusAfter, type Standing } from '../../domain/payments/standing.ts'
+import { statusAfter, type ProviderStatus } from '../../domain/payments/provider-status.ts'
 import {
   advanceTo,
   defineOperation,
@@ -22,7 +22,7 @@ import {
 import {
   recordCapture,
   recordCaptured,
-  recordKept,
+  recordNotReleased,
   recordSuccess,
   recordVoid,
 } from '../create-payment/phases.ts'
@@ -32,10 +32,10 @@ import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
 export const followPayment = defineOperation('payment.follow', {
-  started:    { call: 'retrieve',  record: recordStanding },      // -> authorized | captured | declined | finished (200)
+  started:    { call: 'retrieve',  record: recordProviderStatus },      // -> authorized | captured | declined | finished (200)
   authorized: { call: 'capture',   record: recordCapture },       // -> captured | refused | finished (402)
   refused:    { call: 'cancel',    record: recordVoid },          // -> kept | finished (402)
-  kept:       { call: 'retrieve',  record: recordKept },          // -> captured | finished (402)
+  kept:       { call: 'retrieve',  record: recordNotReleased },          // -> captured | finished (402)
   captured:   {                    record: recordSuccess },       // -> finished (201)
   declined:   { call: 'cancel',    record: recordClosed },        // -> finished (402)
 }, followed())
@@ -48,18 +48,18 @@ interface Subject extends PaymentSubject {
   readonly reason?: 'abandoned'
 }
 
-function recordStanding(
+function recordProviderStatus(
   { payment }: Subject,
-  outcome: FinalOutcome<Standing>,
+  outcome: FinalOutcome<ProviderStatus>,
   fees: FeeSchedule,
 ): Step<'authorized' | 'captured' | 'declined', Subject> {
   if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
   // Reopened after another operation ended the payment: nothing is left to record.
   if (isFinal(payment.status)) return finishWithPayment(200, payment, {})
-  const standing = outcome.value
-  if (standing.status === 'captured') return recordCaptured(payment, standing, fees)
-  const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
-  const found = paymentAfter(payment, { status, ...learntFrom(standing) })
+  const providerStatus = outcome.value
+  if (providerStatus.status === 'captured') return recordCaptured(payment, providerStatus, fees)
+  const status = statusAfter(payment, providerStatus, waitingStatusBefore(payment.previousStatus))
+  const found = paymentAfter(payment, { status, ...learntFrom(providerStatus) })
   if (status === 'processing')
     return advanceTo('authorized', { payment: found }, { payment: found })
   if (status === 'declined') {
@@ -68,14 +68,14 @@ function recordStanding(
   return finishWithPayment(200, found, { payment: found })
 }
 
-function learntFrom(standing: Standing): Omit<PaymentChange, 'status'> {
-  switch (standing.status) {
+function learntFrom(providerStatus: ProviderStatus): Omit<PaymentChange, 'status'> {
+  switch (providerStatus.status) {
     case 'held':
-      return { captureBefore: standing.captureBefore }
+      return { captureBefore: providerStatus.captureBefore }
     case 'refused':
-      return { failure: standing.failure }
+      return { failure: providerStatus.failure }
     case 'canceled':
-      return { cancellationReason: standing.reason }
+      return { cancellationReason: providerStatus.reason }
     case 'undecided':
     case 'captured':
       return {}

@@ -10,12 +10,12 @@ import {
   type Payment,
   type Failure,
 } from '../../domain/payments/payment.ts'
-import { fitTextOrNothing, isObjectId, isInstant, isJson, namedId } from '../provider-text.ts'
+import { fitTextOrNothing, isObjectId, isTimestamp, isJson, namedId } from '../provider-text.ts'
 import { UNEXPECTED_STATE } from './errors.ts'
 import type { Done, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
-import type { Standing } from '../../domain/payments/standing.ts'
+import type { ProviderStatus } from '../../domain/payments/provider-status.ts'
 import { type CallDescription, confirmed } from '../call-outcomes.ts'
-import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
+import type { Refund, RefundProviderStatus } from '../../domain/payments/refund.ts'
 
 export type Intent = Stripe.Response<Stripe.PaymentIntent>
 
@@ -38,7 +38,7 @@ export function holdOf({ latest_charge: charge }: Stripe.PaymentIntent): Hold {
   const details: unknown = isJson(charge) ? charge['payment_method_details'] : undefined
   const card: unknown = isJson(details) ? details['card'] : undefined
   const seconds: unknown = isJson(card) ? card['capture_before'] : undefined
-  return { captureBefore: isInstant(seconds) ? new Date(seconds * 1_000) : null }
+  return { captureBefore: isTimestamp(seconds) ? new Date(seconds * 1_000) : null }
 }
 
 /**
@@ -71,26 +71,26 @@ export function refusedIntent(error: unknown) {
   return unexpected && intent !== undefined ? { error, intent } : undefined
 }
 
-/** The standing of the payment, if the intent is about this payment and in a possible state. */
-export function confirmStanding(
+/** The provider status of the payment, if the intent is about this payment and in a possible state. */
+export function confirmProviderStatus(
   payment: Payment,
   intent: Stripe.Response<Stripe.PaymentIntent>,
   asked: CallDescription,
-): Done<Standing> | NotExecuted {
+): Done<ProviderStatus> | NotExecuted {
   const answered = describeIntent(intent)
   const about = isAbout(payment, intent) && intent.id === payment.providerPaymentId
-  const value = about ? standingOf(intent) : undefined
+  const value = about ? providerStatusOf(intent) : undefined
   if (value !== undefined) return { outcome: 'done', value, asked, answered }
   return { outcome: 'not_executed', reason: 'the answer is implausible', asked, answered }
 }
 
 /**
- * The standing of an intent; undefined in a state that no payment of ours can have. No member of
+ * The provider status of an intent; undefined in a state that no payment of ours can have. No member of
  * the intent is taken for granted.
  *
  * @see https://docs.stripe.com/payments/paymentintents/lifecycle
  */
-export function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
+export function providerStatusOf(intent: Stripe.PaymentIntent): ProviderStatus | undefined {
   switch (intent.status) {
     case 'requires_action':
     case 'processing':
@@ -100,17 +100,17 @@ export function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
         ? { status: 'held', ...holdOf(intent) }
         : undefined
     case 'succeeded':
-      return capturedStanding(intent)
+      return capturedProviderStatus(intent)
     case 'canceled':
       return { status: 'canceled', ...cancellationOf(intent) }
     case 'requires_payment_method':
-      return refusedStanding(intent)
+      return refusedProviderStatus(intent)
     default:
       return undefined
   }
 }
 
-function capturedStanding({ amount, amount_received }: Stripe.PaymentIntent) {
+function capturedProviderStatus({ amount, amount_received }: Stripe.PaymentIntent) {
   const possible =
     Number.isInteger(amount_received) && amount_received > 0 && amount_received <= amount
   return possible
@@ -119,7 +119,7 @@ function capturedStanding({ amount, amount_received }: Stripe.PaymentIntent) {
 }
 
 /** Undefined without an error: then the intent was never confirmed, so we did not create it. */
-function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
+function refusedProviderStatus({ last_payment_error: error }: Stripe.PaymentIntent) {
   if (error === null || error === undefined) return undefined
   const failure: Failure = {
     code: fitTextOrNothing(error.code) ?? fitTextOrNothing(error.type) ?? 'declined',
@@ -129,12 +129,12 @@ function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
   return { status: 'refused', failure } as const
 }
 
-/** The standing of a refund, if the answer is about this refund and in a possible state. */
+/** The provider status of a refund, if the answer is about this refund and in a possible state. */
 export function confirmRefund(
   refund: Refund,
   answer: Stripe.Response<Stripe.Refund>,
   asked: CallDescription,
-): Done<RefundStanding> | Unknown {
+): Done<RefundProviderStatus> | Unknown {
   const answered = {
     status: answer.lastResponse?.statusCode,
     request_id: fitTextOrNothing(answer.lastResponse?.requestId),
@@ -147,16 +147,21 @@ export function confirmRefund(
     isObjectId(answer.id) &&
     answer.amount === refund.amountMinor &&
     answer.currency === refund.currency
-  return confirmed(isAboutIt ? refundStandingOf(answer) : undefined, asked, answered, MISMATCH)
+  return confirmed(
+    isAboutIt ? refundProviderStatusOf(answer) : undefined,
+    asked,
+    answered,
+    MISMATCH,
+  )
 }
 
 /**
- * The standing of a refund; undefined in a state that no refund of ours can have. Its money has left
+ * The provider status of a refund; undefined in a state that no refund of ours can have. Its money has left
  * the balance when it has a movement there, and at the latest when it succeeded.
  *
  * @see https://docs.stripe.com/api/refunds/object
  */
-export function refundStandingOf(refund: Stripe.Refund): RefundStanding | undefined {
+export function refundProviderStatusOf(refund: Stripe.Refund): RefundProviderStatus | undefined {
   const { id: providerRefundId, status, balance_transaction: movement } = refund
   const moved = namedId(movement) !== null
   switch (status) {

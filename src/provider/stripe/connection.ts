@@ -10,7 +10,7 @@ export interface Connection extends TimeLimits {
   readonly stripe: Stripe
   /** Where a customer comes back who had to leave to authenticate, unless the payment says it. */
   readonly returnUrl: string
-  /** Lists intents for several look-ups at once. */
+  /** Lists intents for several lookups at once. */
   readonly readIntents: ReadSharedList
 }
 

@@ -46,7 +46,7 @@ export function classifyStripeError(
 ): Declined | NotExecuted | Unknown {
   const outcome = classify(error, asked)
   return mustWait(error) && outcome.outcome !== 'declined'
-    ? { ...outcome, asksToWait: true }
+    ? { ...outcome, retryLater: true }
     : outcome
 }
 
@@ -84,7 +84,7 @@ function classify(error: unknown, asked: CallDescription): Declined | NotExecute
   }
   if (isMissing(error)) {
     if (OF_CLIENTS.has(error.param ?? '')) return declined(error, asked, answered)
-    return { ...notExecuted(error, asked, answered), aboutObject: true, asksToWait: true }
+    return { ...notExecuted(error, asked, answered), aboutObject: true, retryLater: true }
   }
   switch (error.statusCode) {
     case 400:
@@ -100,7 +100,7 @@ function classify(error: unknown, asked: CallDescription): Declined | NotExecute
     case 500:
       return {
         ...unknown(asked, answered, error.message),
-        keptFailure: isReplay(error) ? 'certain' : 'possible',
+        storedFailure: isReplay(error) ? 'certain' : 'possible',
       }
     default:
       return unknown(asked, answered, error.message)

@@ -39,7 +39,7 @@ export type Listed = Readonly<{ listed?: number }>
 
 /**
  * The outcome of the call: explained by its object; `not_executed` when there is none; `unknown`
- * when there are several objects, or when the look-up failed.
+ * when there are several objects, or when the lookup failed.
  */
 export async function findOne<Value>(
   connection: Connection,
@@ -121,8 +121,8 @@ function idsOf(found: readonly Json[]): string[] {
 }
 
 /**
- * The outcome of a failed look-up: `unknown`, because it proves nothing about the call. `looked:
- * false` distinguishes it from a look-up that found something implausible.
+ * The outcome of a failed lookup: `unknown`, because it proves nothing about the call. `looked:
+ * false` distinguishes it from a lookup that found something implausible.
  */
 export function unclear(error: unknown, asked: CallDescription, listed: Listed = {}): Unknown {
   const failed = describeFailure(error, asked)

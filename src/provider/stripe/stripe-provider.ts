@@ -3,12 +3,12 @@
 import Stripe from 'stripe'
 import type { Done, NotExecuted } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import type { Refund, RefundStanding } from '../../domain/payments/refund.ts'
-import type { Standing } from '../../domain/payments/standing.ts'
+import type { Refund, RefundProviderStatus } from '../../domain/payments/refund.ts'
+import type { ProviderStatus } from '../../domain/payments/provider-status.ts'
 import { connectCalls } from '../calls.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
 import { asRead } from '../call-outcomes.ts'
-import { confirmRefund, confirmStanding } from './answers.ts'
+import { confirmRefund, confirmProviderStatus } from './answers.ts'
 import { stripeCapabilities } from './capabilities.ts'
 import { shareIntentLists } from './calls/authorize.ts'
 import { readIntent } from './calls/call.ts'
@@ -66,16 +66,16 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
 async function retrievePayment(
   connection: Connection,
   payment: Payment,
-): Promise<Done<Standing> | NotExecuted> {
+): Promise<Done<ProviderStatus> | NotExecuted> {
   return await readIntent(connection, payment, (intent, asked) =>
-    confirmStanding(payment, intent, asked),
+    confirmProviderStatus(payment, intent, asked),
   )
 }
 
 async function retrieveRefund(
   connection: Connection,
   refund: Refund,
-): Promise<Done<RefundStanding> | NotExecuted> {
+): Promise<Done<RefundProviderStatus> | NotExecuted> {
   const { providerRefundId: id } = refund
   if (id === null) throw new Error(`refund ${refund.id} has no id at the provider`)
   const asked = { call: 'refunds.retrieve', refund_id: id }

@@ -4,7 +4,7 @@ import Stripe from 'stripe'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
-import { isObjectId, isInstant, isJson, isUuid, namedId, type Json } from '../provider-text.ts'
+import { isObjectId, isTimestamp, isJson, isUuid, namedId, type Json } from '../provider-text.ts'
 
 export interface StripeWebhookOptions {
   /**
@@ -80,7 +80,7 @@ function readEvent(value: unknown): ProviderEvent | undefined {
   if (!isJson(value) || value['object'] !== 'event') return undefined
   const { id, type, created, data } = value
   const object = isJson(data) ? data['object'] : undefined
-  if (!isObjectId(id) || !isType(type) || !isInstant(created) || !isJson(object)) return undefined
+  if (!isObjectId(id) || !isType(type) || !isTimestamp(created) || !isJson(object)) return undefined
   return {
     provider: 'stripe',
     id,

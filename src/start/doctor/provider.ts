@@ -89,7 +89,7 @@ export function checkSecrets(config: Config): Check[] {
       ? warning(
           'provider webhooks',
           'STRIPE_WEBHOOK_SECRET is not set',
-          'Without events, 3-D Secure, disputes and late refunds are noticed only by look-ups and the reconciliation.',
+          'Without events, 3-D Secure, disputes and late refunds are noticed only by lookups and the reconciliation.',
         )
       : ok('provider webhooks', 'the secret is set'),
     ENCRYPTION_KEYS === undefined

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { createBatches, type RunBatch } from '../../../src/db/connection/batches.ts'
 
-const PATIENCE_MS = 25
-const LIMITS = { size: 3, patienceMs: PATIENCE_MS }
+const HOLD_BACK_MS = 25
+const LIMITS = { size: 3, holdBackMs: HOLD_BACK_MS }
 
 /** The batches that ran, and how to end each of them. */
 let batches: { readonly requests: readonly string[]; readonly end: (error?: Error) => void }[]
@@ -63,7 +63,7 @@ test('a batch that takes long holds back only for a moment, and still gives its 
   const slow = request('a')
   await turn()
   const next = request('b')
-  await jest.advanceTimersByTimeAsync(PATIENCE_MS - 1)
+  await jest.advanceTimersByTimeAsync(HOLD_BACK_MS - 1)
   expect(ran()).toEqual(['a'])
   await jest.advanceTimersByTimeAsync(1)
   expect(ran()).toEqual(['a', 'b'])
@@ -163,7 +163,7 @@ test('requests of several callbacks of one turn of the event loop share a batch'
 describe('with siblings', () => {
   const COLLECT_MS = 8
   const among = (siblings: number, size = 10) =>
-    createBatches(run, { limits: { size, patienceMs: 1_000 }, siblings: () => siblings })
+    createBatches(run, { limits: { size, holdBackMs: 1_000 }, siblings: () => siblings })
 
   test('a batch waits until half of them wait', async () => {
     const request = among(6)

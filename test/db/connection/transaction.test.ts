@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Store, Transaction } from '../../../src/db/connection/client.ts'
 import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
-import { inTransaction, lastly, together } from '../../../src/db/connection/transaction.ts'
+import { inTransaction, thenCommit, together } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 import { startCuttableRelay, type CuttableRelay } from '../../support/cuttable-relay.ts'
@@ -121,7 +121,7 @@ const insert = async (tx: Transaction, mark: string) => await tx`insert into mar
 
 test('commits behind its last statements, and refuses one after them', async () => {
   const work = inTransaction(store.sql, async (tx) => {
-    await lastly(tx, [insert(tx, 'first'), insert(tx, 'second')])
+    await thenCommit(tx, [insert(tx, 'first'), insert(tx, 'second')])
     await insert(tx, 'late')
   })
 
@@ -132,7 +132,7 @@ test('commits behind its last statements, and refuses one after them', async () 
 test('keeps nothing when one of the last statements fails', async () => {
   const work = inTransaction(store.sql, async (tx) => {
     const fail = async () => await tx`select 1 / 0`
-    await lastly(tx, [insert(tx, 'before'), fail(), insert(tx, 'behind')])
+    await thenCommit(tx, [insert(tx, 'before'), fail(), insert(tx, 'behind')])
   })
 
   await expect(work).rejects.toMatchObject({ code: '22012' })

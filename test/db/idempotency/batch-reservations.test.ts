@@ -237,7 +237,7 @@ test('many keys of several tenants, some used twice, get one operation each', as
   expect(payments + (await countRows(owner.sql, 'payments', otherId))).toBe(names.size)
 })
 
-test('look-ups at once each find only the key of their tenant', async () => {
+test('lookups at once each find only the key of their tenant', async () => {
   const key = randomUUID()
   const own = await reserve(store.sql, paymentOf(tenantId, { key }))
   const find = batchLookUps()

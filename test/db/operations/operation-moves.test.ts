@@ -6,7 +6,7 @@ import {
   deleteExpiredKeys,
   timeOutIfAbandoned,
 } from '../../../src/recovery/reaper.ts'
-import { parkIfExpired, resumeIfExpired } from '../../../src/recovery/sweeper.ts'
+import { markUnknownIfExpired, requeueIfExpired } from '../../../src/recovery/sweeper.ts'
 import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
 import { requestCheckIfUnknown } from '../../../src/db/operations/requested-checks.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
@@ -108,11 +108,11 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     giveBack(store, await asOwner(ref), unknown),
   'the sweeper, when the lease expired and the phase may be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
-    await inService(store.sql, (tx) => resumeIfExpired(tx, [ref]))
+    await inService(store.sql, (tx) => requeueIfExpired(tx, [ref]))
   },
   'the sweeper, when the lease expired and the phase may not be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
-    await inTransaction(store.sql, (tx) => parkIfExpired(tx, ref, [5]))
+    await inTransaction(store.sql, (tx) => markUnknownIfExpired(tx, ref, [5]))
   },
   'the client or an operator, by a retry': (ref) =>
     inTransaction(store.sql, (tx) => reopenIfFailed(tx, ref)),

@@ -29,7 +29,7 @@ const refundOf = (paymentId: string, amountMinor: number): Intent =>
     details: { amountMinor, reason: null, reference: null, metadata: {} },
   })
 
-export const standing = {
+export const providerStatus = {
   amountMinor: 1999,
   currency: 'usd',
   reason: 'fraudulent',
@@ -45,7 +45,10 @@ export const standing = {
 export function followDispute(paymentId: string) {
   const intent = intentOf({ operation: 'dispute.follow', paymentId, disputeId: randomUUIDv7() })
   const providerDisputeId = `du_${intent.id}`
-  return { intent, write: insertDispute({ providerDisputeId, openedAt: new Date(), standing }) }
+  return {
+    intent,
+    write: insertDispute({ providerDisputeId, openedAt: new Date(), providerStatus }),
+  }
 }
 
 export const keyCases: readonly Case[] = [

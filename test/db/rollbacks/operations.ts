@@ -16,9 +16,9 @@ import {
 } from '../../../src/db/operations/record-phases.ts'
 import {
   deadLetterOrphanedJobs,
-  parkIfExpired,
+  markUnknownIfExpired,
   requeueIfJobless,
-  resumeIfExpired,
+  requeueIfExpired,
 } from '../../../src/recovery/sweeper.ts'
 import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
 import { claimIfUnknown } from '../../../src/recovery/outcome-resolver.ts'
@@ -35,7 +35,7 @@ import { captured } from '../../operations/made-payments.ts'
 import { t } from '../../support/own-engine.ts'
 import { claimOrThrow, LEASE_MS, response, failed, unknown } from '../reservations.ts'
 import { ofService, ofTenant, prepared, update, type Case } from './case.ts'
-import { followDispute, standing } from './keys.ts'
+import { followDispute, providerStatus } from './keys.ts'
 
 const claimed = async (ref?: OperationRef): Promise<Claim> =>
   await claimOrThrow(t.engine.store.sql, ref ?? (await t.accept()))
@@ -121,7 +121,7 @@ const phases: readonly Case[] = [
     await reserveIntent(t.engine.store.sql, intent, write)
     const claim = await claimed(intent)
     if (claim.dispute === null) throw new Error('a dispute without its row')
-    const phase = phaseOf(claim, writesOfDispute(claim.dispute, standing))
+    const phase = phaseOf(claim, writesOfDispute(claim.dispute, providerStatus))
     return (sql) => recordEach(sql, [phase])
   }),
   prepared('a phase that announces', async () => {
@@ -169,11 +169,11 @@ const moves: readonly Case[] = [
   }),
   prepared('an expired lease', async () => {
     const claim = await expired()
-    return ofService((tx) => resumeIfExpired(tx, [claim]))
+    return ofService((tx) => requeueIfExpired(tx, [claim]))
   }),
   prepared('an expired lease of a call that may not be repeated', async () => {
     const claim = await expired()
-    return ofTenant((tx) => parkIfExpired(tx, claim, [5]))
+    return ofTenant((tx) => markUnknownIfExpired(tx, claim, [5]))
   }),
   {
     name: 'an operation without a job',

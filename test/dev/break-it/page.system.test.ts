@@ -118,7 +118,7 @@ testInBrowser('walks through the tour, with one charge for each payment', async 
     const afterKill = await lifeOf(page, kill)
     await page.getByRole('listitem', { name: lose }).getByRole('link', { name: 'Its life' }).click()
     await logInByKeyboard(page, OPERATORS.alice)
-    await page.getByText('a look-up: done').first().waitFor()
+    await page.getByText('a lookup: done').first().waitFor()
     expect(complaints).toEqual([])
     await openPage(page, afterKill)
     await shoot(page, 'payment.png', ['takeover', 'lease epoch 2'], 'Requests')

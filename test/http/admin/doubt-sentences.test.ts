@@ -1,5 +1,5 @@
 // Every sentence about a doubt is so: for each claim, with and without verification, for each answer
-// of the look-up and for both operators, what the API and the terminal say before is what happens, and
+// of the lookup and for both operators, what the API and the terminal say before is what happens, and
 // what they say afterwards is what has happened.
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
@@ -33,7 +33,7 @@ type LookUp = 'found' | 'absent' | 'unanswered'
 type ClaimName = 'happened' | 'did not happen' | 'did not happen, unverified'
 
 interface Expected {
-  /** What is said before, for this answer of the look-up. */
+  /** What is said before, for this answer of the lookup. */
   readonly before: RegExp
   /** What is said afterwards. */
   readonly after: RegExp
@@ -45,7 +45,7 @@ interface Expected {
 
 const NOTHING = {
   before: /^The claim is not acted on, and the outcome stays unknown\./,
-  after: /^No look-up was answered\. The claim was not acted on, and the outcome stayed unknown\.$/,
+  after: /^No lookup was answered\. The claim was not acted on, and the outcome stayed unknown\.$/,
   status: 'unknown',
   verdict: 'unverifiable',
   taken: false,
@@ -54,7 +54,7 @@ const NOTHING = {
 const CONTRADICTED = {
   before: /^The payment is recorded, and the claim is not acted on\.$/,
   after:
-    /^The look-up contradicted the claim\. What the provider shows was recorded, and the claim was not acted on\.$/,
+    /^The lookup contradicted the claim\. What the provider shows was recorded, and the claim was not acted on\.$/,
   status: 'completed',
   verdict: 'contradicted',
   taken: false,
@@ -63,7 +63,7 @@ const CONTRADICTED = {
 const RETRY = {
   before: /^The client may retry, and then the card may be charged\.$/,
   after:
-    /^The look-up found nothing, and the claim took effect\. The client may retry\. That is no proof that the call was not executed\./,
+    /^The lookup found nothing, and the claim took effect\. The client may retry\. That is no proof that the call was not executed\./,
   status: 'failed_retryable',
   verdict: 'verified',
   taken: true,
@@ -74,16 +74,16 @@ const CASES: Record<ClaimName, Record<LookUp, Expected>> = {
     found: {
       before: /^If it is the payment with this id, the operation goes on with it\./,
       after:
-        /^The look-up verified the claim\. The operation went on with what the provider shows\.$/,
+        /^The lookup verified the claim\. The operation went on with what the provider shows\.$/,
       status: 'completed',
       verdict: 'verified',
       taken: true,
     },
     absent: {
       before:
-        /^The claim is not acted on\. The outcome stays unknown, unless the look-up itself proves/,
+        /^The claim is not acted on\. The outcome stays unknown, unless the lookup itself proves/,
       after:
-        /^The look-up found nothing, which proved nothing yet\. The claim was not acted on, and the outcome stayed unknown\.$/,
+        /^The lookup found nothing, which proved nothing yet\. The claim was not acted on, and the outcome stayed unknown\.$/,
       status: 'unknown',
       verdict: 'contradicted',
       taken: false,
@@ -98,7 +98,7 @@ const CASES: Record<ClaimName, Record<LookUp, Expected>> = {
       before:
         /^The claim takes effect all the same: the client may retry, and then the card may be charged, although nothing shows that it did not happen\./,
       after:
-        /^No look-up was answered, and the claim took effect all the same\. The client may retry\. That is no proof/,
+        /^No lookup was answered, and the claim took effect all the same\. The client may retry\. That is no proof/,
       status: 'failed_retryable',
       verdict: 'unverifiable',
       taken: true,
@@ -224,7 +224,7 @@ function findClaim({ claims }: Operation, claim: ClaimName) {
 
 describe('a claim', () => {
   test.each(table)(
-    'that it %s, look-up %s, needs two operators, who read what follows',
+    'that it %s, lookup %s, needs two operators, who read what follows',
     async (claim, lookUp, expected) => {
       const ref = await makeDoubt(dual, lookUp)
       const body = await bodyOf(dual, claim, ref)
@@ -265,7 +265,7 @@ describe('a claim', () => {
   )
 
   test.each(table.filter(([claim]) => !claim.endsWith('unverified')))(
-    'that it %s, look-up %s, needs one operator without dual control, who reads what follows',
+    'that it %s, lookup %s, needs one operator without dual control, who reads what follows',
     async (claim, lookUp, expected) => {
       const ref = await makeDoubt(single, lookUp)
       const body = await bodyOf(single, claim, ref)
@@ -338,7 +338,7 @@ describe('a resume', () => {
     expect(await explain(single, ref)).toContain('it is proved that its call was not executed.')
   })
 
-  test('after a look-up that proves absence says so, and the claim that it followed, too', async () => {
+  test('after a lookup that proves absence says so, and the claim that it followed, too', async () => {
     const ref = await makeDoubt(single, 'absent')
     const { sql } = single.t.engine.store
     await sql`
@@ -347,7 +347,7 @@ describe('a resume', () => {
     const answer = await claimAndLook(single, ref, proof, 'alice')
     expect(answer.json['resolution']).toMatchObject({
       effect:
-        'The look-up found nothing, and the claim took effect. The client may retry. It is proved that the call was not executed.',
+        'The lookup found nothing, and the claim took effect. The client may retry. It is proved that the call was not executed.',
     })
     expect(await readOperation(single, ref)).toMatchObject({
       status: 'failed_retryable',

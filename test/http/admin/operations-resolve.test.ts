@@ -1,4 +1,4 @@
-// How operators resolve unknown outcomes: a look-up at the provider judges what they claim. A claim
+// How operators resolve unknown outcomes: a lookup at the provider judges what they claim. A claim
 // that cannot be verified needs two operators. With dual control, every claim does.
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
@@ -73,7 +73,7 @@ describe('by one operator', () => {
           taken: true,
           shown: 'it happened',
           effect:
-            'The look-up verified the claim. The operation went on with what the provider shows.',
+            'The lookup verified the claim. The operation went on with what the provider shows.',
           found: expect.objectContaining({ payment_id: providerObject?.id }),
         },
       },
@@ -183,7 +183,7 @@ describe('the verdict', () => {
     expect((await api.t.readPayment(ref)).providerPaymentId).not.toBe(providerPaymentId)
   })
 
-  test('acts on the claim of two operators when no look-up is answered', async () => {
+  test('acts on the claim of two operators when no lookup is answered', async () => {
     const ref = await makeUnknown(api)
     await api.t.provider.addFault({ match: lookUp, fault: 'hang_before', times: 99 })
 
@@ -249,7 +249,7 @@ describe('the verdict', () => {
     ])
   })
 
-  test('is shown by the operation when the look-up took longer than the request', async () => {
+  test('is shown by the operation when the lookup took longer than the request', async () => {
     const ref = await makeUnknown(api)
     const url = await api.serve({})
 
@@ -295,7 +295,7 @@ describe('under dual control', () => {
     expect(await waiting()).toBe(before + 1)
   })
 
-  test('a confirmed proposal waits again when the look-up fails, and no longer when it was made', async () => {
+  test('a confirmed proposal waits again when the lookup fails, and no longer when it was made', async () => {
     // Those of other tests may become due meanwhile.
     await api.t.engine.store.sql`update idempotency_keys set next_check_at = null`
     const ref = await makeUnknown(api)

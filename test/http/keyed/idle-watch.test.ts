@@ -20,13 +20,13 @@ const LONG_MS = 600_000
 const NEVER = new AbortController().signal
 
 let watch: IdleWatch
-/** The number of look-ups of the watch. */
+/** The number of lookups of the watch. */
 let lookUps: number
-/** The error of the next look-up. */
+/** The error of the next lookup. */
 let failure: Error | undefined
 
 beforeEach(async () => {
-  // The tests trigger the look-ups.
+  // The tests trigger the lookups.
   fakeOnly('intervals')
   failure = undefined
   await new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ afterEach(() => {
   watch.stop()
   jest.useRealTimers()
 })
-/** The same connection, but its look-ups are counted and fail when a test wants it. */
+/** The same connection, but its lookups are counted and fail when a test wants it. */
 function observed(sql: Sql): Sql {
   return watchSql(sql, (text, make) => {
     // Others are parts of the statement.
@@ -128,7 +128,7 @@ describe('a waiting request is released', () => {
     await expect(waiting).resolves.toBeUndefined()
   })
 
-  test('by the look-up when the announcement was lost', async () => {
+  test('by the lookup when the announcement was lost', async () => {
     const claim = await claimedOperation(store)
     const waiting = watch.wait(claim, LONG_MS, NEVER)
     await finish(claim)
@@ -138,7 +138,7 @@ describe('a waiting request is released', () => {
     await expect(waiting).resolves.toMatchObject({ id: claim.id, status: 'completed' })
   })
 
-  test('by the look-up when the operation was idle before the request waited', async () => {
+  test('by the lookup when the operation was idle before the request waited', async () => {
     const claim = await claimedOperation(store)
     await finish(claim)
     const waiting = watch.wait(claim, LONG_MS, NEVER)
@@ -148,7 +148,7 @@ describe('a waiting request is released', () => {
     await expect(waiting).resolves.toMatchObject({ id: claim.id, status: 'completed' })
   })
 
-  test('by a later look-up when one has failed', async () => {
+  test('by a later lookup when one has failed', async () => {
     const claim = await claimedOperation(store)
     await finish(claim)
     const waiting = watch.wait(claim, LONG_MS, NEVER)
@@ -191,7 +191,7 @@ describe('a request does not wait at all', () => {
 })
 
 describe('a request continues to wait', () => {
-  test('while a look-up finds its operation in progress', async () => {
+  test('while a lookup finds its operation in progress', async () => {
     const claim = await claimedOperation(store)
     const idleClaim = await claimedOperation(store)
     await finish(idleClaim)
@@ -229,7 +229,7 @@ describe('looking up', () => {
 
   const ways: [string, (claim: Claim, leaving: AbortController) => Promise<void>][] = [
     ['an announcement', (claim) => announce(claim)],
-    ['a look-up', async (claim) => finish(claim).then(() => lookUp())],
+    ['a lookup', async (claim) => finish(claim).then(() => lookUp())],
     ['its signal', async (_, leaving) => leaving.abort()],
     ['the end of the watch', async () => watch.stop()],
   ]

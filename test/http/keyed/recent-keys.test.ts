@@ -202,7 +202,7 @@ describe('a key is reserved', () => {
     expect(second.json['id']).not.toBe(first['id'])
   })
 
-  test('when its look-up has failed temporarily', async () => {
+  test('when its lookup has failed temporarily', async () => {
     await pay()
     failure = Object.assign(new Error('slow'), { code: '57014' })
 

@@ -53,7 +53,7 @@ test('beyond the limit a request is refused at once with a Retry-After, and noth
   expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
 })
 
-test('a tenant gets half of the places, and the others are free for other tenants', async () => {
+test('a tenant gets half of the slots, and the others are free for other tenants', async () => {
   await serve({ MAX_CONCURRENT_REQUESTS: '4' })
   const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
   const working = [workFor(greedy), workFor(greedy)]
@@ -73,16 +73,16 @@ test('a tenant gets half of the places, and the others are free for other tenant
   expect(await countKeys(greedy, other)).toBe(2)
 })
 
-/** Takes a place for a request of the tenant, until its response emits ANSWERED. */
+/** Takes a slot for a request of the tenant, until its response emits ANSWERED. */
 function workFor({ id }: Tenant): Response {
-  const { places } = api.parts.limits
+  const { slots } = api.parts.limits
   const [request, response] = [{ path: '/v1/payments' } as Request, new EventEmitter() as Response]
-  places.take(request, response)
-  places.assign(request, id)
+  slots.take(request, response)
+  slots.assign(request, id)
   return response
 }
 
-test('bodies of a tenant that are arriving occupy its half of the places', async () => {
+test('bodies of a tenant that are arriving occupy its half of the slots', async () => {
   await serve({ MAX_CONCURRENT_REQUESTS: '4' })
   const [slow, other] = [await limited.createTenant(), await limited.createTenant()]
   const sockets = [await beginPayment(api.url, slow), await beginPayment(api.url, slow)]
@@ -110,7 +110,7 @@ const ofProviders = eventSources.map(({ route }) => [
 ])
 
 test.each([...ofProviders, ['/console/session', 'application/json']])(
-  'of many bodies that arrive at %s, one in ten places is kept',
+  'of many bodies that arrive at %s, one in ten slots is kept',
   async (path, type) => {
     await serve({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
     const never = () => Promise.reject(new Error('no event arrives'))
@@ -148,7 +148,7 @@ test('slow senders of unsigned events block neither tenants nor the provider', a
   const type = 'content-type: application/json\r\n'
   unsigned.write(`POST /provider/webhooks HTTP/1.1\r\nhost: api\r\n${type}`)
   unsigned.write('expect: 100-continue\r\ncontent-length: 100\r\n\r\n')
-  // It occupies a place now.
+  // It occupies a slot now.
   await once(unsigned, 'data')
 
   const payment = await postPayment(api.url, tenant)
@@ -174,18 +174,18 @@ async function beginPayment(url: string, tenant: Tenant): Promise<Socket> {
     'content-type: application/json',
     `content-length: ${body.length}`,
   ]
-  const reading = jest.spyOn(api.parts.limits.places, 'whileArriving')
+  const reading = jest.spyOn(api.parts.limits.slots, 'whileArriving')
   socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
   await until(() => reading.mock.calls.length > 0)
   reading.mockRestore()
   return socket
 }
 
-test('an answer that its client does not read occupies no place', async () => {
+test('an answer that its client does not read occupies no slot', async () => {
   await serve({ MAX_CONCURRENT_REQUESTS: '1' })
   const largerThanAllBuffers = 'x'.repeat(50_000_000)
   const app = express()
-    .use(limitConcurrency(api.parts.limits.places, new Set()))
+    .use(limitConcurrency(api.parts.limits.slots, new Set()))
     .get('/large', (_request, response) =>
       sendAnswer(response, { status: 200, body: largerThanAllBuffers }),
     )
@@ -203,7 +203,7 @@ test('an answer that its client does not read occupies no place', async () => {
   expect(other).toMatch(/ 200 [^]*\r\n\r\nsmall$/)
 })
 
-test('a request that waits for its result occupies no place', async () => {
+test('a request that waits for its result occupies no slot', async () => {
   await serve({ MAX_CONCURRENT_REQUESTS: '1' })
   const tenant = await limited.createTenant()
   const ended = new AbortController()
@@ -221,7 +221,7 @@ test('a request that waits for its result occupies no place', async () => {
   await until(() => api.parts.keyed.watch.waiting() === 0)
 })
 
-test('requests of a tenant wait in half of the waiting places, and others get 202 at once', async () => {
+test('requests of a tenant wait in half of the waiting slots, and others get 202 at once', async () => {
   await serve({ MAX_WAITING_REQUESTS: '4', MAX_CONCURRENT_REQUESTS: '2' })
   const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
   const { watch } = api.parts.keyed

@@ -28,8 +28,8 @@ function limiterOf(limit: number, share: SharedCount, now = () => START_MS): Lim
 
 /** Sends requests in a row; returns how many are within the limit. */
 function countAllowed(limiter: Limiter, tenantId: string, requests: number): number {
-  const standings = Array.from({ length: requests }, () => limiter.count(tenantId))
-  return standings.filter((standing) => standing?.exceeded === false).length
+  const providerStatuses = Array.from({ length: requests }, () => limiter.count(tenantId))
+  return providerStatuses.filter((providerStatus) => providerStatus?.exceeded === false).length
 }
 
 describe('over HTTP', () => {
@@ -77,7 +77,7 @@ describe('over HTTP', () => {
     })
   })
 
-  test('keys that are guessed at the look-up are limited, and a right guess says no more than a wrong one', async () => {
+  test('keys that are guessed at the lookup are limited, and a right guess says no more than a wrong one', async () => {
     const { url } = await api.serve({ RATE_LIMIT_READS: '3', RATE_LIMIT_WINDOW_SECONDS: '3600' })
     const tenant = await api.createTenant()
     await postPayment(url, tenant, undefined, { key: 'right' })

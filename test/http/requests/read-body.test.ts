@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { expect, test } from '@jest/globals'
 import type { Request, Response } from 'express'
 import type { ApiLimits } from '../../../src/http/endpoint.ts'
-import { createPlaces } from '../../../src/http/limits/concurrency.ts'
+import { createSlots } from '../../../src/http/limits/concurrency.ts'
 import { readBody } from '../../../src/http/requests/read-body.ts'
 
 /** A request whose body has not arrived. */
@@ -20,7 +20,7 @@ const countTimers = () =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
 
 test('a body that has arrived with the headers is taken at once, and the request ends', async () => {
-  const limits = { places: createPlaces(1, () => 0) } as ApiLimits
+  const limits = { slots: createSlots(1, () => 0) } as ApiLimits
   const timersBefore = countTimers()
   const request = requestOf({ 'content-length': '2' })
   const client = request as unknown as PassThrough
@@ -35,7 +35,7 @@ test('a body that has arrived with the headers is taken at once, and the request
 })
 
 test('a body of which a part has arrived is read to its end', async () => {
-  const limits = { places: createPlaces(1, () => 0) } as ApiLimits
+  const limits = { slots: createSlots(1, () => 0) } as ApiLimits
   const request = requestOf({ 'content-length': '2' })
   const client = request as unknown as PassThrough
   client.write('{')
@@ -47,7 +47,7 @@ test('a body of which a part has arrived is read to its end', async () => {
 })
 
 test('reading fails at once when the client disconnected before', async () => {
-  const limits = { places: createPlaces(1, () => 0) } as ApiLimits
+  const limits = { slots: createSlots(1, () => 0) } as ApiLimits
   const request = requestOf()
   request.destroy()
 
@@ -58,11 +58,11 @@ test('reading fails at once when the client disconnected before', async () => {
 })
 
 test('reading fails at once when the place is given to another request, and leaves no timer', async () => {
-  const limits = { places: createPlaces(1, () => 0) } as ApiLimits
+  const limits = { slots: createSlots(1, () => 0) } as ApiLimits
   const timersBefore = countTimers()
   const read = () => {
     const request = requestOf()
-    limits.places.take(request, new EventEmitter() as Response, true)
+    limits.slots.take(request, new EventEmitter() as Response, true)
     return { request, reading: readBody({ limits }, request) }
   }
   const slow = read()

@@ -113,7 +113,7 @@ describe('a client that vanishes without closing its connection', () => {
   test('leaves no connection, no waiting request and no occupied place', async () => {
     await until(async () => (await connectionsOf(service.server)) === 0)
     const { locked, release } = await lockTable(service)
-    const taking = jest.spyOn(service.parts.limits.places, 'take')
+    const taking = jest.spyOn(service.parts.limits.slots, 'take')
     const paying = vanished.map(() => postPayment(service.apiUrl, tenant))
     await until(() => taking.mock.calls.length === vanished.length)
     release()

@@ -135,7 +135,7 @@ describe('pipelined requests', () => {
   test('are worked on only as far as the client reads their answers', async () => {
     const sockets: Socket[] = []
     api.server.on('connection', (socket: Socket) => sockets.push(socket))
-    const takePlace = jest.spyOn(api.parts.limits.places, 'take')
+    const takePlace = jest.spyOn(api.parts.limits.slots, 'take')
     const file = requestBytes({ path: '/openapi.yaml' })
     const connection = await sendRaw(api.url)
     connection.socket.pause().write(file.repeat(LARGE_FILES))

@@ -96,7 +96,7 @@ describe('a decline leaves the payment held as it was', () => {
   })
 })
 
-test('the current amount is refused, because a look-up could not show whether it was set', async () => {
+test('the current amount is refused, because a lookup could not show whether it was set', async () => {
   const payment = await held(t)
 
   await expect(t.begin('payment.adjust', payment, { amount: 1999 })).rejects.toThrow(

@@ -125,7 +125,7 @@ test.each<[string, Setback]>([
   await expectEnd(answer, ref)
 })
 
-test('a look-up whose answers are lost leaves no doubt: it executes nothing', async () => {
+test('a lookup whose answers are lost leaves no doubt: it executes nothing', async () => {
   const ref = await following('succeed')
   await giveUp(t, ref, look, 'nonsense_body')
 

@@ -8,7 +8,7 @@ import {
   type CallIdentity,
   type CallName,
   type ProviderCall,
-  type Trace,
+  type LookupCriteria,
 } from '../../../src/provider/calls.ts'
 import type { ContractCall, ProviderFixture } from './fixture.ts'
 import { identityOf, refundOf } from './payments.ts'
@@ -23,7 +23,7 @@ interface PortCall {
   readonly find: (
     adapter: PaymentProvider,
     payment: Payment,
-    trace: Trace,
+    criteria: LookupCriteria,
   ) => Promise<Outcome<unknown>>
 }
 
@@ -42,8 +42,8 @@ export const portCalls = Object.fromEntries(
     {
       make: (adapter, payment, identity) =>
         callAt(adapter, name).execute(argumentsOf(name, payment), identity),
-      find: (adapter, payment, trace) =>
-        callAt(adapter, name).find(argumentsOf(name, payment), trace),
+      find: (adapter, payment, criteria) =>
+        callAt(adapter, name).find(argumentsOf(name, payment), criteria),
     },
   ]),
 ) as Readonly<Record<CallName, PortCall>>

@@ -74,9 +74,9 @@ export interface ProviderFixture {
     outcome: 'not_executed' | 'unknown',
     RequestListener,
   ])[]
-  /** The request of a look-up, or of a page of a list, for the rule of a fault. */
+  /** The request of a lookup, or of a page of a list, for the rule of a fault. */
   readonly reads: { readonly method?: string; readonly path?: string }
-  /** Answers that are nothing that a look-up asks for. */
+  /** Answers that are nothing that a lookup asks for. */
   readonly implausible: readonly (readonly [title: string, RequestListener])[]
   /** Answers that are no page of a list. */
   readonly noPages: readonly (readonly [title: string, RequestListener])[]

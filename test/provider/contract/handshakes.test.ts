@@ -13,7 +13,7 @@ import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { callNamesOf, portCalls } from './calls.ts'
 import { fixtures } from './fixtures.ts'
 import { freeze } from './freeze.ts'
-import { identityOf, traceOf } from './payments.ts'
+import { identityOf, criteriaOf } from './payments.ts'
 
 const T0_MS = 1_800_000_000_000
 const usual = getCACertificates('default')
@@ -159,11 +159,11 @@ describe.each(fixtures)('$name', ({ adapterFor, paymentOf, knownId }) => {
     expect(received).toBe(0)
   })
 
-  test.each(names)('%s: a look-up whose handshake fails proves nothing', async (name) => {
+  test.each(names)('%s: a lookup whose handshake fails proves nothing', async (name) => {
     const adapter = adapterOf(await secure(foreign, { withChain: true }))
 
-    const trace = traceOf(identityOf(name), T0_MS)
-    const found = await portCalls[name].find(adapter, known(name), trace)
+    const criteria = criteriaOf(identityOf(name), T0_MS)
+    const found = await portCalls[name].find(adapter, known(name), criteria)
 
     expect(found).toMatchObject({ outcome: 'unknown', answered: { looked: false } })
   })

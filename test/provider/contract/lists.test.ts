@@ -35,7 +35,7 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, paymentOf, reads, ...fixt
     for (let made = 0; made < count; made += 1) await authorize(adapter, paymentOf())
   }
 
-  test('a payment is listed with its amount, standing and owner', async () => {
+  test('a payment is listed with its amount, provider status and owner', async () => {
     const payment = paymentOf()
     const identity = identityOf('started')
     await adapter.calls.authorize.execute({ payment }, identity)
@@ -45,7 +45,7 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, paymentOf, reads, ...fixt
       {
         amountMinor: 1999,
         currency: 'eur',
-        standing: { status: 'held' },
+        providerStatus: { status: 'held' },
         createdAt: new Date(T0_MS),
         correlation: { tenantId, paymentId, refundId: null, operationId: identity.operationId },
       },
@@ -66,7 +66,7 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, paymentOf, reads, ...fixt
         providerPaymentId,
         amountMinor: 500,
         currency: 'eur',
-        standing: { providerRefundId },
+        providerStatus: { providerRefundId },
         correlation: {
           tenantId,
           paymentId,

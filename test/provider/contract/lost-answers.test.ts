@@ -1,12 +1,12 @@
 // Tests every adapter at a stand-in whose answers get lost or falsified: the outcome of each fault, and
-// that a look-up then says what the log of the stand-in says.
+// that a lookup then says what the log of the stand-in says.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { callNamesOf, callOf, portCalls } from './calls.ts'
 import type { ContractStandIn } from './fixture.ts'
 import { fixtures } from './fixtures.ts'
-import { identityOf, traceOf } from './payments.ts'
+import { identityOf, criteriaOf } from './payments.ts'
 
 const T0_MS = 1_800_000_000_000
 
@@ -45,7 +45,7 @@ const OF_EACH_CALL = [
   'unavailable',
   'wrong_amount',
 ]
-/** Faults of a look-up. Without those that answer in the end, or change what no look-up compares. */
+/** Faults of a lookup. Without those that answer in the end, or change what no lookup compares. */
 const failing = Object.keys(faults).filter(
   (fault) => !['delay', 'refuse', 'slow_drip', 'wrong_amount'].includes(fault),
 )
@@ -74,7 +74,7 @@ describe.each(fixtures)(
       (await standIn.executed()).filter((entry) => entry.kind === kind)
 
     test.each(cases.filter(({ name, fault }) => isTested(name, fault)))(
-      '$fault in $name: $outcome, and a look-up agrees with the log',
+      '$fault in $name: $outcome, and a lookup agrees with the log',
       async ({ name, fault, executes, delayMs = 0, ...expected }) => {
         const { kind, amount, ready, request, confirmsNoAmount } = callOf(calls, name)
         const payment = await ready(adapter, standIn)
@@ -89,7 +89,7 @@ describe.each(fixtures)(
 
         const isExempt = confirmsNoAmount === true && fault === 'wrong_amount'
         expect(made.outcome).toBe(isExempt ? 'done' : expected.outcome)
-        const find = () => portCalls[name].find(adapter, payment, traceOf(identity, T0_MS))
+        const find = () => portCalls[name].find(adapter, payment, criteriaOf(identity, T0_MS))
         let found = await find()
         while (found.answered['looked'] === false) found = await find()
         expect(found.outcome).toBe(executes ? 'done' : 'not_executed')
@@ -102,7 +102,7 @@ describe.each(fixtures)(
       async (name) => {
         const payment = await callOf(calls, name).ready(adapter, standIn)
         const identity = identityOf(name)
-        const find = () => portCalls[name].find(adapter, payment, traceOf(identity, T0_MS))
+        const find = () => portCalls[name].find(adapter, payment, criteriaOf(identity, T0_MS))
         const before = await find()
         const made = await portCalls[name].make(adapter, payment, identity)
         const log = await standIn.executed()
@@ -120,7 +120,7 @@ describe.each(fixtures)(
       const identity = identityOf('started')
       const made = await adapter.calls.authorize.execute({ payment }, identity)
 
-      const found = await adapter.calls.authorize.find({ payment }, traceOf(identity, T0_MS))
+      const found = await adapter.calls.authorize.find({ payment }, criteriaOf(identity, T0_MS))
 
       if (made.outcome !== 'declined') throw new Error(`not declined: ${JSON.stringify(made)}`)
       expect(made.failure.declineCode).not.toBeNull()
@@ -129,7 +129,7 @@ describe.each(fixtures)(
     })
 
     test.each(looks.filter(({ name, fault }) => isTested(name, fault)))(
-      '$name: a look-up that meets $fault proves nothing',
+      '$name: a lookup that meets $fault proves nothing',
       async ({ name, fault }) => {
         const payment = await callOf(calls, name).ready(adapter, standIn)
         await standIn.addFault({ match: reads, fault })
@@ -137,7 +137,7 @@ describe.each(fixtures)(
         const found = await portCalls[name].find(
           adapterFor(standIn.url, 300),
           payment,
-          traceOf(identityOf(name), T0_MS),
+          criteriaOf(identityOf(name), T0_MS),
         )
 
         expect(found.outcome).toBe('unknown')
@@ -149,7 +149,7 @@ describe.each(fixtures)(
 
       const found = await adapterFor(standIn.url, 100).calls.authorize.find(
         { payment: paymentOf() },
-        traceOf(identityOf('authorize'), T0_MS),
+        criteriaOf(identityOf('authorize'), T0_MS),
       )
 
       expect(found).toMatchObject({ outcome: 'unknown', answered: { error: 'timeout' } })
@@ -178,7 +178,7 @@ describe.each(fixtures)(
 
         const outcome = await portCalls[name].make(adapter, payment, identityOf(name))
 
-        const waits = { aboutObject: true, asksToWait: true }
+        const waits = { aboutObject: true, retryLater: true }
         const answered = { status: 404 }
         expect(outcome).toMatchObject({ outcome: 'not_executed', ...waits, answered })
       },
@@ -190,7 +190,11 @@ describe.each(fixtures)(
         const made = portCalls[name].make(adapter, paymentOf(), identityOf(name))
         await expect(made).rejects.toThrow('is unknown to the provider')
 
-        const looked = portCalls[name].find(adapter, paymentOf(), traceOf(identityOf(name), T0_MS))
+        const looked = portCalls[name].find(
+          adapter,
+          paymentOf(),
+          criteriaOf(identityOf(name), T0_MS),
+        )
         await expect(looked).rejects.toThrow('is unknown to the provider')
       },
     )

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
-import type { CallIdentity, Trace } from '../../../src/provider/calls.ts'
+import type { CallIdentity, LookupCriteria } from '../../../src/provider/calls.ts'
 
 /** A payment that no provider knows yet. */
 export function newPayment(
@@ -61,12 +61,12 @@ export function identityOf(phase: string): CallIdentity {
   }
 }
 
-/** The trace of a call that was made at this time, in milliseconds since 1970. */
-export function traceOf(
+/** The criteria of a call that was made at this time, in milliseconds since 1970. */
+export function criteriaOf(
   { operationId }: CallIdentity,
   calledMs: number,
-  fields: Partial<Trace> = {},
-): Trace {
+  fields: Partial<LookupCriteria> = {},
+): LookupCriteria {
   const executedFrom = new Date(calledMs)
   const unnamed = { providerPaymentId: null, providerRefundId: null }
   return { operationId, executedFrom, executedTo: executedFrom, ...unnamed, ...fields }

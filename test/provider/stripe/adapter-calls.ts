@@ -5,18 +5,18 @@ import { createStripeProvider } from '../../../src/provider/stripe/stripe-provid
 import { authorize, capture } from '../contract/calls.ts'
 import { newPayment } from '../contract/payments.ts'
 
-export { identityOf, refundOf, traceOf } from '../contract/payments.ts'
+export { identityOf, refundOf, criteriaOf } from '../contract/payments.ts'
 
 export const SECRET_KEY = 'sk_test_51VerySecretIndeed'
 
 /** Longer than a normal answer takes on a busy machine. */
-const PATIENCE_MS = 10_000
+const HOLD_BACK_MS = 10_000
 
 export function paymentOf(fields: Partial<Payment> = {}): Payment {
   return newPayment({ provider: 'stripe', paymentMethod: 'pm_card_visa', ...fields })
 }
 
-export function adapterFor(url: string, timeoutMs = PATIENCE_MS): PaymentProvider {
+export function adapterFor(url: string, timeoutMs = HOLD_BACK_MS): PaymentProvider {
   return createStripeProvider({ secretKey: SECRET_KEY, apiBase: url, timeoutMs })
 }
 

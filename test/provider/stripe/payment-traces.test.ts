@@ -1,5 +1,5 @@
-// Tests the look-up of a call on a payment whose answer was lost, at the Stripe stand-in, by the
-// traces that the call left there.
+// Tests the lookup of a call on a payment whose answer was lost, at the Stripe stand-in, by the
+// criteria that the call left there.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
@@ -13,7 +13,7 @@ import {
   captured,
   identityOf,
   paymentOf,
-  traceOf,
+  criteriaOf,
 } from './adapter-calls.ts'
 import { ownProvider } from '../../support/own-provider.ts'
 
@@ -54,7 +54,7 @@ describe('an authorization', () => {
     const id = await lose()
 
     expect(
-      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
     ).toEqual({
       outcome: 'done',
       value: { status: 'held', providerPaymentId: id, captureBefore: HOLD_ENDS },
@@ -78,7 +78,10 @@ describe('an authorization', () => {
     asked = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
     const id = await lose()
 
-    const found = await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))
+    const found = await adapter.calls.authorize.find(
+      { payment: asked },
+      criteriaOf(identity, T0_MS),
+    )
 
     const { client_secret: clientSecret } = await provider.stripe.paymentIntents.retrieve(id)
     const value = { status: 'requires_action', providerPaymentId: id, clientSecret }
@@ -91,7 +94,7 @@ describe('an authorization', () => {
     const id = await lose()
 
     expect(
-      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
     ).toMatchObject({
       outcome: 'declined',
       failure: { code: 'card_declined', declineCode: 'lost_card', message: expect.any(String) },
@@ -104,7 +107,7 @@ describe('an authorization', () => {
     await provider.stripe.paymentIntents.cancel(id)
 
     expect(
-      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
     ).toMatchObject({
       outcome: 'declined',
       failure: { code: 'canceled', declineCode: null },
@@ -116,7 +119,7 @@ describe('an authorization', () => {
     await provider.stripe.paymentIntents.capture(await lose())
 
     expect(
-      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
     ).toMatchObject({
       outcome: 'unknown',
       reason: expect.stringContaining('succeeded'),
@@ -139,7 +142,7 @@ describe('an authorization', () => {
     await plant(await lose(), members)
 
     expect(
-      (await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))).outcome,
+      (await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS))).outcome,
     ).toBe('unknown')
   })
 
@@ -152,7 +155,7 @@ describe('an authorization', () => {
     await plant(id, { metadata: { ...metadata, ...other } })
 
     expect(
-      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
     ).toMatchObject({
       outcome: 'unknown',
       answered: { found: [id] },
@@ -166,7 +169,10 @@ describe('an authorization', () => {
       { ...identity, providerKey: 'another' },
     )
 
-    const found = await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))
+    const found = await adapter.calls.authorize.find(
+      { payment: asked },
+      criteriaOf(identity, T0_MS),
+    )
 
     expect(found).toMatchObject({ outcome: 'unknown', reason: expect.stringMatching(/^2 objects/) })
     expect(found.answered).toEqual({ listed: 2, found: [expect.any(String), first] })
@@ -181,8 +187,8 @@ describe('an authorization', () => {
     nowMs = T0_MS + offsetMs
     await lose()
 
-    const trace = traceOf(identity, T0_MS, { executedTo: new Date(T0_MS + 60_000) })
-    expect((await adapter.calls.authorize.find({ payment: asked }, trace)).outcome).toBe(outcome)
+    const criteria = criteriaOf(identity, T0_MS, { executedTo: new Date(T0_MS + 60_000) })
+    expect((await adapter.calls.authorize.find({ payment: asked }, criteria)).outcome).toBe(outcome)
   })
 
   describe('whose id at the provider is known', () => {
@@ -191,8 +197,8 @@ describe('an authorization', () => {
     test('is read by it, regardless of its place in a list', async () => {
       const id = await lose()
 
-      const trace = traceOf(identity, T0_MS, { ...outside, providerPaymentId: id })
-      expect(await adapter.calls.authorize.find({ payment: asked }, trace)).toMatchObject({
+      const criteria = criteriaOf(identity, T0_MS, { ...outside, providerPaymentId: id })
+      expect(await adapter.calls.authorize.find({ payment: asked }, criteria)).toMatchObject({
         outcome: 'done',
         value: { status: 'held', providerPaymentId: id },
         asked: { call: 'payment_intents.retrieve', id },
@@ -204,13 +210,13 @@ describe('an authorization', () => {
       ['is of another', async () => (await provider.stripe.paymentIntents.create(paying())).id],
     ])('is searched in the list when that %s', async (_case, other) => {
       const id = await lose()
-      const trace = traceOf(identity, T0_MS, { providerPaymentId: await other() })
+      const criteria = criteriaOf(identity, T0_MS, { providerPaymentId: await other() })
 
-      const found = await adapter.calls.authorize.find({ payment: asked }, trace)
+      const found = await adapter.calls.authorize.find({ payment: asked }, criteria)
       const none = await adapter.calls.authorize.find(
         { payment: paymentOf() },
         {
-          ...trace,
+          ...criteria,
           operationId: randomUUID(),
         },
       )
@@ -224,11 +230,11 @@ describe('an authorization', () => {
     })
 
     test('is unknown when it cannot be read, regardless of the list', async () => {
-      const trace = traceOf(identity, T0_MS, { providerPaymentId: 'pi_nobody' })
+      const criteria = criteriaOf(identity, T0_MS, { providerPaymentId: 'pi_nobody' })
       const path = '/v1/payment_intents/pi_nobody'
       await provider.addFault({ match: { method: 'GET', path }, fault: 'unavailable' })
 
-      expect((await adapter.calls.authorize.find({ payment: asked }, trace)).outcome).toBe(
+      expect((await adapter.calls.authorize.find({ payment: asked }, criteria)).outcome).toBe(
         'unknown',
       )
     })
@@ -237,7 +243,10 @@ describe('an authorization', () => {
 
 describe('a capture', () => {
   const find = (payment: Payment, amountMinor = payment.amountMinor) =>
-    adapter.calls.capture.find({ payment, amountMinor }, traceOf(identityOf('authorized'), T0_MS))
+    adapter.calls.capture.find(
+      { payment, amountMinor },
+      criteriaOf(identityOf('authorized'), T0_MS),
+    )
 
   test('of another amount is unknown', async () => {
     const payment = await captured(adapter)
@@ -282,7 +291,7 @@ describe('a capture', () => {
 
 describe('a cancellation', () => {
   const find = (payment: Payment) =>
-    adapter.calls.cancel.find({ payment }, traceOf(identityOf('started'), T0_MS))
+    adapter.calls.cancel.find({ payment }, criteriaOf(identityOf('started'), T0_MS))
 
   test('of a captured payment is declined, as the provider refuses it', async () => {
     const payment = await captured(adapter)

@@ -1,4 +1,4 @@
-// Tests the look-up of a refund whose answer was lost, at the Stripe stand-in, by the refund that the
+// Tests the lookup of a refund whose answer was lost, at the Stripe stand-in, by the refund that the
 // call left there.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
@@ -7,8 +7,8 @@ import type { Payment } from '../../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../../src/domain/payments/refund.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import type { Trace } from '../../../src/provider/calls.ts'
-import { adapterFor, captured, identityOf, refundOf, traceOf } from './adapter-calls.ts'
+import type { LookupCriteria } from '../../../src/provider/calls.ts'
+import { adapterFor, captured, identityOf, refundOf, criteriaOf } from './adapter-calls.ts'
 import { ownProvider } from '../../support/own-provider.ts'
 
 const T0_MS = 1_800_000_000_000
@@ -39,8 +39,8 @@ describe('a refund', () => {
 
   const lose = async () =>
     valueIn(await adapter.calls.refund.execute({ payment, refund }, identity)).providerRefundId
-  const find = (fields: Partial<Trace> = {}) =>
-    adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS, fields))
+  const find = (fields: Partial<LookupCriteria> = {}) =>
+    adapter.calls.refund.find({ payment, refund }, criteriaOf(identity, T0_MS, fields))
 
   test('that exists is done, with evidence of where it was found', async () => {
     await provider.stripe.refunds.create({
@@ -71,7 +71,7 @@ describe('a refund', () => {
       { failure: { code: 'lost_or_stolen_card' } },
     ],
     [{ status: 'failed' }, { failure: { code: 'unknown' } }],
-  ])('with %j is done, with its standing', async (members, value) => {
+  ])('with %j is done, with its provider status', async (members, value) => {
     await plant(await lose(), members)
 
     const { status } = members

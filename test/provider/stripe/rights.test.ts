@@ -1,10 +1,11 @@
-// Compares the rights that the adapter declares for a restricted key with what its calls and its reads request.
+// Compares the rights that the adapter declares for a restricted key with what its calls and its reads
+// request.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { stripeRights } from '../../../src/provider/stripe/rights.ts'
 import { callNamesOf, callOf, portCalls } from '../contract/calls.ts'
-import { identityOf, traceOf } from '../contract/payments.ts'
+import { identityOf, criteriaOf } from '../contract/payments.ts'
 import { stripeFixture } from './fixture.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -36,7 +37,7 @@ test('a restricted key needs the rights that are declared, and no others', async
     const payment = await callOf(stripeFixture.calls, name).ready(adapter, standIn)
     const identity = identityOf(name)
     await portCalls[name].make(adapter, payment, identity)
-    await portCalls[name].find(adapter, payment, traceOf(identity, NOW_MS))
+    await portCalls[name].find(adapter, payment, criteriaOf(identity, NOW_MS))
   }
   const day = { from: new Date(NOW_MS - 86_400_000), to: new Date(NOW_MS + 1_000) }
   await Promise.all([

@@ -252,7 +252,7 @@ test.each<[string, object]>([
     'capture_charge_authorization_expired',
     { outcome: 'declined', canceled: { reason: 'expired' } },
   ],
-  ['charge_already_captured', { outcome: 'unknown', keptFailure: 'certain' }],
+  ['charge_already_captured', { outcome: 'unknown', storedFailure: 'certain' }],
 ])('a capture that is refused with %s: %j', async (code, expected) => {
   const payment = await authorized(adapter, { paymentMethod: `pm_fault_capture_${code}` })
 
@@ -314,30 +314,32 @@ test.each([
 })
 
 /** The outcome of each fault. `delay_ms` is for faults that take time. */
-const sorted: Record<FaultName, { outcome: string; keptFailure?: 'possible'; delay_ms?: number }> =
-  {
-    refuse: { outcome: 'unknown', delay_ms: 100 },
-    reset_before: { outcome: 'unknown' },
-    reset_after: { outcome: 'unknown' },
-    hang_before: { outcome: 'unknown' },
-    hang_after: { outcome: 'unknown' },
-    error_500_before: { outcome: 'unknown', keptFailure: 'possible' },
-    error_500_after: { outcome: 'unknown', keptFailure: 'possible' },
-    error_500_early: { outcome: 'unknown', keptFailure: 'possible' },
-    reset_late: { outcome: 'unknown' },
-    hang_late: { outcome: 'unknown' },
-    error_500_late: { outcome: 'unknown', keptFailure: 'possible' },
-    error_500_final: { outcome: 'unknown', keptFailure: 'possible' },
-    unavailable: { outcome: 'unknown' },
-    rate_limited: { outcome: 'not_executed' },
-    lock_timeout: { outcome: 'not_executed' },
-    conflict: { outcome: 'unknown' },
-    truncated_body: { outcome: 'unknown' },
-    nonsense_body: { outcome: 'unknown' },
-    wrong_amount: { outcome: 'unknown' },
-    delay: { outcome: 'done', delay_ms: 20 },
-    slow_drip: { outcome: 'unknown', delay_ms: 60_000 },
-  }
+const sorted: Record<
+  FaultName,
+  { outcome: string; storedFailure?: 'possible'; delay_ms?: number }
+> = {
+  refuse: { outcome: 'unknown', delay_ms: 100 },
+  reset_before: { outcome: 'unknown' },
+  reset_after: { outcome: 'unknown' },
+  hang_before: { outcome: 'unknown' },
+  hang_after: { outcome: 'unknown' },
+  error_500_before: { outcome: 'unknown', storedFailure: 'possible' },
+  error_500_after: { outcome: 'unknown', storedFailure: 'possible' },
+  error_500_early: { outcome: 'unknown', storedFailure: 'possible' },
+  reset_late: { outcome: 'unknown' },
+  hang_late: { outcome: 'unknown' },
+  error_500_late: { outcome: 'unknown', storedFailure: 'possible' },
+  error_500_final: { outcome: 'unknown', storedFailure: 'possible' },
+  unavailable: { outcome: 'unknown' },
+  rate_limited: { outcome: 'not_executed' },
+  lock_timeout: { outcome: 'not_executed' },
+  conflict: { outcome: 'unknown' },
+  truncated_body: { outcome: 'unknown' },
+  nonsense_body: { outcome: 'unknown' },
+  wrong_amount: { outcome: 'unknown' },
+  delay: { outcome: 'done', delay_ms: 20 },
+  slow_drip: { outcome: 'unknown', delay_ms: 60_000 },
+}
 const KEPT_FAILURES: readonly FaultName[] = [
   'error_500_before',
   'error_500_after',
@@ -345,12 +347,12 @@ const KEPT_FAILURES: readonly FaultName[] = [
   'error_500_final',
 ]
 
-// Every call with these faults, and what a look-up then finds: test/provider/contract.
+// Every call with these faults, and what a lookup then finds: test/provider/contract.
 const faulty = faultNames.map((fault) => ({ fault, ...sorted[fault] }))
 
 test.each(faulty)(
   '$fault: $outcome, and repeating it executes at most once',
-  async ({ fault, outcome: expected, keptFailure, delay_ms = 0 }) => {
+  async ({ fault, outcome: expected, storedFailure, delay_ms = 0 }) => {
     const { kind, amount, request, ready } = calls.authorize
     const { make } = portCalls.authorize
     const payment = await ready(adapter)
@@ -361,9 +363,9 @@ test.each(faulty)(
     const first = await make(hasty, payment, identity)
 
     expect(first.outcome).toBe(expected)
-    expect((first as Partial<Unknown>).keptFailure).toBe(keptFailure)
+    expect((first as Partial<Unknown>).storedFailure).toBe(storedFailure)
     if (KEPT_FAILURES.includes(fault)) {
-      const replayed = { outcome: 'unknown', keptFailure: 'certain' }
+      const replayed = { outcome: 'unknown', storedFailure: 'certain' }
       expect(await make(adapter, payment, identity)).toMatchObject(replayed)
       expect(await executed(kind)).toHaveLength(fault === 'error_500_before' ? 0 : 1)
       return

@@ -37,7 +37,7 @@ test('the class of a point is the last durable step: within a transaction there 
     store('commit-claim', 'ReadyForQuery'),
     provider('request'),
     provider('reply'),
-    store('look-up', 'Sync', 'after'),
+    store('lookup', 'Sync', 'after'),
     store('fetch-operations', 'Query', 'after'),
   )
 
@@ -54,7 +54,7 @@ test('the class of a point is the last durable step: within a transaction there 
 })
 
 test('points of a recovery begin in the state in which the fault was injected', () => {
-  expect(durableStates(pointsOf(store('look-up', 'Sync')), 'commit-reserve')).toEqual([
+  expect(durableStates(pointsOf(store('lookup', 'Sync')), 'commit-reserve')).toEqual([
     'commit-reserve',
   ])
 })

@@ -33,17 +33,17 @@ async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
   await buildPrograms({ root, scripts: { main: standbyOf('main.ts') }, changes, folder })
   const child = fork(programIn(folder, 'main'), { execArgv: [] })
   const ended = once(child, 'exit')
-  const standing: unknown[] = await once(child, 'message')
+  const providerStatus: unknown[] = await once(child, 'message')
   const saying = once(child, 'message')
   child.send({ type: 'go' })
   const said: unknown[] = await saying
   await ended
-  return [standing[0], said[0]]
+  return [providerStatus[0], said[0]]
 }
 
 test('a script stands by, and runs as if from its own folder when it is started', async () => {
   expect(await heardFrom('usual')).toEqual([
-    { type: 'standing by' },
+    { type: 'providerStatus by' },
     { said: 'as it is', from: `file://${root}/main.ts` },
   ])
 })

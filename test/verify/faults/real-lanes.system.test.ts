@@ -207,7 +207,7 @@ test('a lane is tried three times, a run without one fails, and the next run is 
     'api/insert-events',
     'api/insert-payments',
     'api/insert-phase_runs',
-    'api/look-up',
+    'api/lookup',
     'api/reserve',
     'api/select-webhook_endpoints',
     'api/wake',

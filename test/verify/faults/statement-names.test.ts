@@ -9,7 +9,7 @@ test.each([
   ['release', 'delete from idempotency_keys where tenant_id = $1 and id = any($2::uuid[])'],
   [
     'find-tombstones',
-    'select key_hash, extract(epoch from buried_at) from key_tombstones where true and key_hash = any($1)',
+    'select key_hash, extract(epoch from deleted_at) from key_tombstones where true and key_hash = any($1)',
   ],
   [
     'claim',
@@ -19,9 +19,9 @@ test.each([
     'claim-unknown',
     "update idempotency_keys set status = 'processing', lease_epoch = lease_epoch + 1, attempts = 1",
   ],
-  ['read-operation', 'select\n tenant_id, id, operation, key, failure_kept, evidence, (extract('],
+  ['read-operation', 'select\n tenant_id, id, operation, key, failure_stored, evidence, (extract('],
   [
-    'look-up',
+    'lookup',
     "select tenant_id, id from idempotency_keys where tenant_id = any($1) and id = any($2) and status not in ('pending', 'processing')",
   ],
   [

@@ -56,9 +56,9 @@ function checkGuesses(
   const all = Object.values(guesses).reduce((sum, count) => sum + count, 0)
   const beside = countLookups(lane.watch.points) - alone
   const what = `authentication, with ${all} guesses`
-  comparisons.push({ what, unit: 'look-ups', alone, beside, limit })
+  comparisons.push({ what, unit: 'lookups', alone, beside, limit })
   if (beside > limit) {
-    violations.push({ invariant: 7, what: `${all} guesses cost ${beside} look-ups of keys` })
+    violations.push({ invariant: 7, what: `${all} guesses cost ${beside} lookups of keys` })
   }
   const others = Object.keys(guesses).filter((code) => code !== '401' && code !== '429')
   if (others.length > 0 || guesses['429'] === undefined) {

@@ -277,7 +277,7 @@ function keyRow(
     lease_expires_at: !isWorking ? null : state === 'expired' ? -LONG_SECONDS : LONG_SECONDS,
     attempts: random.below(3),
     in_doubt: isInDoubt,
-    failure_kept: isInDoubt && random.percent(50),
+    failure_stored: isInDoubt && random.percent(50),
     failure_certain: random.percent(50),
     key_generation: random.below(2),
     phase_began_at: isWorking || state === 'unknown' ? -random.below(2) * 2 * LONG_SECONDS : null,

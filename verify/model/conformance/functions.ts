@@ -29,7 +29,7 @@ import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
 import { type Payment, paymentAfter } from '../../../src/domain/payments/payment.ts'
-import type { DisputeStanding } from '../../../src/domain/payments/dispute.ts'
+import type { DisputeProviderStatus } from '../../../src/domain/payments/dispute.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
 import {
   claim as exampleClaim,
@@ -185,7 +185,7 @@ function reservation(random: Random, isRefund: boolean) {
 
 const DISPUTE_ID = `${MODEL_ID_PREFIX}05-000000000001`
 
-const INQUIRY: DisputeStanding = {
+const INQUIRY: DisputeProviderStatus = {
   ...exampleDispute,
   status: 'warning_needs_response',
   evidenceDueAt: null,
@@ -244,8 +244,8 @@ const calls: Readonly<Record<string, Call>> = {
       ...NO_ANSWER,
     }),
   'enqueue retry': (sql, random) => leases.enqueueRetry(sql, anyOperation(random)),
-  'record kept failure': (sql, random) =>
-    leases.recordKeptFailureIfOwner(sql, anyOperation(random), random.percent(50)),
+  'record stored failure': (sql, random) =>
+    leases.recordStoredFailureIfOwner(sql, anyOperation(random), random.percent(50)),
   'drop fallback': (sql, random) => leases.dropFallbackIfOwner(sql, anyOperation(random)),
   'hand over': (sql, random) =>
     leases.handOverIfOwner(sql, anyOperation(random), random.percent(50)),
@@ -328,7 +328,7 @@ const calls: Readonly<Record<string, Call>> = {
       insertDispute({
         providerDisputeId: 'dp_1',
         openedAt: new Date(0),
-        standing: random.pick([INQUIRY, { ...INQUIRY, status: 'needs_response' }]),
+        providerStatus: random.pick([INQUIRY, { ...INQUIRY, status: 'needs_response' }]),
       }),
     ),
   'follow a dispute': (sql, random) => reserveEach(sql, [followingOf(random)], selectDispute),
@@ -373,9 +373,9 @@ const calls: Readonly<Record<string, Call>> = {
     sweeper.findExpired(sql, SWEEP_RULE, { isRepeatable: random.percent(50), limit: 50 }),
   'resume expired': async (sql) => {
     const batch = { isRepeatable: true, limit: 50 }
-    await sweeper.resumeIfExpired(sql, await sweeper.findExpired(sql, SWEEP_RULE, batch))
+    await sweeper.requeueIfExpired(sql, await sweeper.findExpired(sql, SWEEP_RULE, batch))
   },
-  park: (sql, random) => sweeper.parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
+  park: (sql, random) => sweeper.markUnknownIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
   'requeue jobless': (sql) => sweeper.requeueIfJobless(sql),
   'dead-letter orphaned jobs': (sql) => sweeper.deadLetterOrphanedJobs(sql),
   'drop dead letters': (sql) => sweeper.deleteObsoleteDeadLetters(sql),

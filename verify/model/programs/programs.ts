@@ -201,7 +201,7 @@ function makeApi(
     tenant: { routes: [{ provider: 'stripe' }, { provider: SECOND_PROVIDER }] },
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
     limits: {
-      places: { whileArriving: <Body>(_request: unknown, read: () => Body): Body => read() },
+      slots: { whileArriving: <Body>(_request: unknown, read: () => Body): Body => read() },
       activeKeys: unlimited,
       storedKeys: unlimited,
       storeBreaker: {

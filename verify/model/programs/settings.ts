@@ -57,4 +57,4 @@ const NEVER_MS = 2 ** 31 - 1
 export const API_STORE_TIMEOUT_MS = NEVER_MS
 
 /** A batch waits for the one before it, however long that takes. */
-export const BATCH_LIMITS: BatchLimits = { size: 64, patienceMs: NEVER_MS }
+export const BATCH_LIMITS: BatchLimits = { size: 64, holdBackMs: NEVER_MS }

@@ -85,8 +85,8 @@ function canonicalKey(row: Row): Row {
   const { earlier = null } = row
   return {
     finished_at: row['finished_at'] === null ? null : 0,
-    // Without a kept failure it says nothing.
-    failure_certain: row['failure_kept'] === true && row['failure_certain'] === true,
+    // Without a stored failure it says nothing.
+    failure_certain: row['failure_stored'] === true && row['failure_certain'] === true,
     lease_expires_at: lease === null ? null : Number(lease) > 0 ? LEASE_SECONDS : -1,
     phase_began_at:
       began === null ? null : Number(began) > -KEY_WINDOW_SECONDS ? 0 : -KEY_WINDOW_SECONDS,

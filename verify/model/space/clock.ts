@@ -224,7 +224,7 @@ function checkSteps(
 function withAgedTombstone(database: Database, row: Row): readonly Row[] {
   return (database['key_tombstones'] ?? []).map((tombstone) =>
     tombstone['key_hash'] === hashOf(row)
-      ? { ...tombstone, buried_at: -RETENTION_SECONDS }
+      ? { ...tombstone, deleted_at: -RETENTION_SECONDS }
       : tombstone,
   )
 }

@@ -2,7 +2,7 @@
 // remembers, and which calls are in flight. Their outcomes are those that the adapter derives from
 // Stripe's answers, see `src/provider/stripe/calls/`.
 import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
-import type { Standing } from '../../../src/domain/payments/standing.ts'
+import type { ProviderStatus } from '../../../src/domain/payments/provider-status.ts'
 import { isAtSecond } from '../programs/ids.ts'
 import type { CallRequest, ProviderCall } from '../programs/requests.ts'
 import { AMOUNT_MINOR, type Space } from './space.ts'
@@ -18,7 +18,7 @@ export interface ProviderRecord {
   readonly canceled: boolean
   /** The operation was declined, and an object at the provider says so. */
   readonly declined: boolean
-  /** By provider key: declined, a kept failure, or the ordinal number of the execution. */
+  /** By provider key: declined, a stored failure, or the ordinal number of the execution. */
   readonly remembered: Readonly<Record<string, 'declined' | 'failed' | number>>
   /** Calls whose failure is kept, and whose work the provider may complete later. */
   readonly unfinished: readonly CallRequest[]
@@ -104,7 +104,7 @@ function deliverUnderKey(
   return [...done, ...declined, ...failures]
 }
 
-/** So that provider keys, which change after a kept failure, are finitely many. */
+/** So that provider keys, which change after a stored failure, are finitely many. */
 const KEPT_FAILURES_MAX = 2
 
 /** A 500, which the key keeps if the provider had begun to execute. */
@@ -123,7 +123,7 @@ export function keptFailures({ remembered }: ProviderRecord): number {
   return Object.values(remembered).filter((answer) => answer === 'failed').length
 }
 
-/** The provider completes the work of a kept failure, unless the state of the object refuses it. */
+/** The provider completes the work of a stored failure, unless the state of the object refuses it. */
 export function complete(provider: Provider, call: CallRequest): Provider {
   const record = recordOf(provider, call.recordId)
   const unfinished = record.unfinished.filter((other) => nameOf(other) !== nameOf(call))
@@ -240,7 +240,8 @@ function lookUp(record: ProviderRecord, call: CallRequest): Outcome<unknown> {
     if (record.canceled) return outcomeOf(call, 1)
     return record.captured > 0 ? outcomeOf(call, 'declined') : notExecuted
   }
-  if (call.call === 'retrieve') return { outcome: 'done', value: standingOf(record), ...EXCHANGE }
+  if (call.call === 'retrieve')
+    return { outcome: 'done', value: providerStatusOf(record), ...EXCHANGE }
   const count = call.call === 'findRefund' ? record.refunded : record.authorized
   const objects = count + (record.declined ? 1 : 0)
   if (objects === 0) return notExecuted
@@ -248,7 +249,7 @@ function lookUp(record: ProviderRecord, call: CallRequest): Outcome<unknown> {
   return outcomeOf(call, record.declined ? 'declined' : 1)
 }
 
-function standingOf({ captured, capturedMinor, canceled }: ProviderRecord): Standing {
+function providerStatusOf({ captured, capturedMinor, canceled }: ProviderRecord): ProviderStatus {
   if (captured > 0) return { status: 'captured', amountCapturedMinor: capturedMinor }
   return canceled ? { status: 'canceled', reason: null } : { status: 'held', captureBefore: null }
 }
@@ -266,9 +267,9 @@ export const unknownOutcome: Unknown = {
 }
 
 /** A 500, or its replay. */
-const failed = (keptFailure: 'possible' | 'certain'): Outcome<never> => ({
+const failed = (storedFailure: 'possible' | 'certain'): Outcome<never> => ({
   ...unknownOutcome,
-  keptFailure,
+  storedFailure,
 })
 
 /** The caller no longer waits, but the call is in flight. Equal calls in flight count once. */

@@ -17,7 +17,7 @@ import {
   MISMATCH,
   refusedIntent,
   WITH_CHARGE,
-  standingOf,
+  providerStatusOf,
 } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
 import { FOUND_MISMATCH, retrieveIntent, send, type StripeCall } from './call.ts'
@@ -45,8 +45,8 @@ export const adjust: StripeCall<'adjust'> = {
       const adjusted = confirm(payment, amountMinor, intent, asked)
       if (adjusted.outcome === 'done') return adjusted
       const isIt = isAbout(payment, intent) && intent.id === payment.providerPaymentId
-      const standing = isIt ? standingOf(intent) : undefined
-      return explainNotShown(payment, standing, asked, answered, {
+      const providerStatus = isIt ? providerStatusOf(intent) : undefined
+      return explainNotShown(payment, providerStatus, asked, answered, {
         held: 'the amount is as it was',
         canceled: {
           code: UNEXPECTED_STATE,

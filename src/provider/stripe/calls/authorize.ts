@@ -12,7 +12,7 @@ import {
   isAbout,
   MISMATCH,
   WITH_CHARGE,
-  standingOf,
+  providerStatusOf,
 } from '../answers.ts'
 import type { Connection } from '../connection.ts'
 import { pagesOf, type IsMatch } from '../lists/pages.ts'
@@ -51,15 +51,15 @@ export const authorize: StripeCall<'authorize'> = {
       confirm(payment, await paymentIntents.create(parameters, options), asked),
     )
   },
-  async find(connection, { payment }, trace) {
+  async find(connection, { payment }, criteria) {
     const within = {
-      from: Math.floor(trace.executedFrom.getTime() / 1_000) - CLOCK_SKEW_SECONDS,
-      to: Math.ceil(trace.executedTo.getTime() / 1_000) + CLOCK_SKEW_SECONDS,
+      from: Math.floor(criteria.executedFrom.getTime() / 1_000) - CLOCK_SKEW_SECONDS,
+      to: Math.ceil(criteria.executedTo.getTime() / 1_000) + CLOCK_SKEW_SECONDS,
     }
     const search = {
       resource: 'payment_intents',
-      names: { atomic_operation: trace.operationId, atomic_payment: showPaymentId(payment.id) },
-      id: trace.providerPaymentId,
+      names: { atomic_operation: criteria.operationId, atomic_payment: showPaymentId(payment.id) },
+      id: criteria.providerPaymentId,
       retrieve: (id: string) => connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE),
       list: async (isMatch: IsMatch) => {
         const { within: listed, ...reading } = await connection.readIntents(within, isMatch)
@@ -99,9 +99,10 @@ function explainFound(payment: Payment): Explain<Authorization> {
     const confirmed = confirm(payment, intent, asked)
     if (confirmed.outcome === 'done') return { ...confirmed, answered }
     if (!isAbout(payment, intent)) return unknown(asked, answered, FOUND_MISMATCH)
-    const standing = standingOf(intent)
-    if (standing?.status === 'refused') return declinedBy(intent, standing.failure, asked, answered)
-    if (standing?.status === 'canceled') {
+    const providerStatus = providerStatusOf(intent)
+    if (providerStatus?.status === 'refused')
+      return declinedBy(intent, providerStatus.failure, asked, answered)
+    if (providerStatus?.status === 'canceled') {
       return declinedBy(intent, AUTHORIZATION_CANCELED, asked, answered)
     }
     // Only this service captures its authorizations, and only after it knows of them.

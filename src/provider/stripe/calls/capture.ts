@@ -16,7 +16,7 @@ import {
   isAbout,
   MISMATCH,
   refusedIntent,
-  standingOf,
+  providerStatusOf,
 } from '../answers.ts'
 import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from '../errors.ts'
 import { lookAtIntent, send, statusOf, type StripeCall } from './call.ts'
@@ -41,9 +41,9 @@ export const capture: StripeCall<'capture'> = {
     return await lookAtIntent(connection, payment, (intent, asked, answered) => {
       const captured = confirm(payment, amountMinor, intent, answered, asked)
       if (captured.outcome === 'done') return captured
-      const standing = standingOf(intent)
-      const isOther = standing?.status === 'captured'
-      return explainNotShown(payment, standing, asked, answered, {
+      const providerStatus = providerStatusOf(intent)
+      const isOther = providerStatus?.status === 'captured'
+      return explainNotShown(payment, providerStatus, asked, answered, {
         held: 'it is still held',
         canceled: {
           code: UNEXPECTED_STATE,
@@ -113,5 +113,5 @@ function explainRefusedHold(error: unknown, asked: CallDescription): Outcome<Cap
   if (HOLD_EXPIRED.has(code)) return { ...outcome, canceled: { reason: 'expired' } }
   if (code !== ALREADY_CAPTURED) return outcome
   // By an earlier try of this very call, or by another client. Stripe keeps the refusal.
-  return { ...unknown(asked, outcome.answered, outcome.failure.message), keptFailure: 'certain' }
+  return { ...unknown(asked, outcome.answered, outcome.failure.message), storedFailure: 'certain' }
 }

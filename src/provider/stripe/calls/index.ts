@@ -1,5 +1,5 @@
 // The calls that move money at Stripe, each in a file of its own: the request under the provider key of
-// its operation, what the answer proves, and the look-up when the answer was lost.
+// its operation, what the answer proves, and the lookup when the answer was lost.
 import type { CallName } from '../../calls.ts'
 import { adjust } from './adjust.ts'
 import { authorize } from './authorize.ts'

@@ -19,13 +19,13 @@ export const refundPayment: StripeCall<'refund'> = {
       return confirmRefund(refund, answered, asked)
     })
   },
-  async find(connection, { payment, refund }, trace) {
+  async find(connection, { payment, refund }, criteria) {
     const { refunds } = connection.stripe
     const paymentId = providerPaymentIdOf(payment)
     const search = {
       resource: 'refunds',
-      names: { atomic_operation: trace.operationId, atomic_refund: showRefundId(refund.id) },
-      id: trace.providerRefundId,
+      names: { atomic_operation: criteria.operationId, atomic_refund: showRefundId(refund.id) },
+      id: criteria.providerRefundId,
       retrieve: (id: string) => refunds.retrieve(id),
       list: async (isMatch: IsMatch) => {
         const list = (page: object) => refunds.list({ ...page, payment_intent: paymentId })

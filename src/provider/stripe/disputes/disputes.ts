@@ -3,7 +3,7 @@
 import type { Done, NotExecuted } from '../../../domain/operations/outcome.ts'
 import {
   type Dispute,
-  type DisputeStanding,
+  type DisputeProviderStatus,
   disputeStatuses,
   type DisputeStatus,
 } from '../../../domain/payments/dispute.ts'
@@ -11,7 +11,7 @@ import type { OnRepeat, Window, PaymentOfObject, ProviderDispute } from '../../p
 import {
   fitTextOrNothing,
   isObjectId,
-  isInstant,
+  isTimestamp,
   isJson,
   namedId,
   type Json,
@@ -19,7 +19,7 @@ import {
 import { asRead, unknown } from '../../call-outcomes.ts'
 import { MISMATCH } from '../answers.ts'
 import { toOutcome, type Connection } from '../connection.ts'
-import { patientPagesOf } from '../lists/pages.ts'
+import { pagesWithRetries } from '../lists/pages.ts'
 import {
   correlationIn,
   createdWithin,
@@ -34,9 +34,9 @@ import {
 export async function retrieveDispute(
   connection: Connection,
   { providerDisputeId: id }: Dispute,
-): Promise<Done<DisputeStanding> | NotExecuted> {
+): Promise<Done<DisputeProviderStatus> | NotExecuted> {
   const asked = { call: 'disputes.retrieve', dispute_id: id }
-  const looked = await toOutcome<DisputeStanding>(connection, asked, async () => {
+  const looked = await toOutcome<DisputeProviderStatus>(connection, asked, async () => {
     const answer = await connection.stripe.disputes.retrieve(id)
     const answered = {
       status: answer.lastResponse?.statusCode,
@@ -44,7 +44,7 @@ export async function retrieveDispute(
       dispute_id: fitTextOrNothing(answer.id),
       dispute_status: fitTextOrNothing(answer.status),
     }
-    const value = answer.id === id ? disputeStandingOf(answer as unknown as Json) : undefined
+    const value = answer.id === id ? disputeProviderStatusOf(answer as unknown as Json) : undefined
     if (value === undefined) return unknown(asked, answered, MISMATCH)
     const { withdrawnMinor: withdrawn, reinstatedMinor: reinstated } = value
     return { outcome: 'done', value, asked, answered: { ...answered, withdrawn, reinstated } }
@@ -57,7 +57,7 @@ export async function* listDisputes(connection: Connection, window: Window, onRe
   const created = createdWithin(window)
   const expand = ['data.payment_intent']
   const list = (page: object) => disputes.list({ ...page, created, expand })
-  for await (const page of patientPagesOf(connection, list, onRepeat)) yield page.map(disputeIn)
+  for await (const page of pagesWithRetries(connection, list, onRepeat)) yield page.map(disputeIn)
 }
 
 export async function readDispute(
@@ -82,11 +82,11 @@ export async function readEarlyFraudWarning(
 
 function disputeIn(record: Json): ProviderDispute {
   const { id, object, created } = record
-  if (!isObjectId(id) || object !== 'dispute' || !isInstant(created)) throw malformed(record)
+  if (!isObjectId(id) || object !== 'dispute' || !isTimestamp(created)) throw malformed(record)
   return {
     providerDisputeId: id,
     ...paymentOf(record),
-    standing: disputeStandingOf(record),
+    providerStatus: disputeProviderStatusOf(record),
     createdAt: new Date(created * 1_000),
   }
 }
@@ -101,12 +101,12 @@ function paymentOf({ payment_intent: intent }: Json): PaymentOfObject {
 }
 
 /**
- * The standing of a dispute; undefined in a state that is not known here, or when the record makes no
+ * The provider status of a dispute; undefined in a state that is not known here, or when the record makes no
  * sense.
  *
  * @see https://docs.stripe.com/api/disputes/object
  */
-export function disputeStandingOf(dispute: Json): DisputeStanding | undefined {
+export function disputeProviderStatusOf(dispute: Json): DisputeProviderStatus | undefined {
   const { amount, currency, status, evidence_details: evidence } = dispute
   const reason = fitTextOrNothing(dispute['reason'])
   const dueBy = isJson(evidence) ? evidence['due_by'] : null
@@ -118,7 +118,7 @@ export function disputeStandingOf(dispute: Json): DisputeStanding | undefined {
     currency,
     reason,
     status,
-    evidenceDueAt: isInstant(dueBy) ? new Date(dueBy * 1_000) : null,
+    evidenceDueAt: isTimestamp(dueBy) ? new Date(dueBy * 1_000) : null,
     ...moved,
   }
 }
@@ -128,7 +128,7 @@ function isStatus(value: unknown): value is DisputeStatus {
 }
 
 type Moved = Pick<
-  DisputeStanding,
+  DisputeProviderStatus,
   'withdrawnMinor' | 'reinstatedMinor' | 'feeMinor' | 'feeCurrency'
 >
 

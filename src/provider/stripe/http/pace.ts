@@ -1,4 +1,4 @@
-// Paces the reads of a process, so that look-ups and lists leave Stripe's limits to the calls that
+// Paces the reads of a process, so that lookups and lists leave Stripe's limits to the calls that
 // move money: those never wait here. After a 429 all reads pause for a moment:
 // this also reads why and for how long Stripe limits the rate of a request.
 

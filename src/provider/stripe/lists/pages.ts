@@ -2,7 +2,7 @@
 // not exist, so an answer that is not a page of a list is an error, never the end.
 import Stripe from 'stripe'
 import type { OnRepeat } from '../../payment-provider.ts'
-import { readPatiently } from '../../patience.ts'
+import { readWithRetries } from '../../read-with-retries.ts'
 import { isObjectId, isJson, type Json } from '../../provider-text.ts'
 import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../../deadline.ts'
 
@@ -46,12 +46,12 @@ export async function* pagesOf(
  * The same for a list that is not urgent: a page with a temporary failure is requested again, a few
  * times, with growing delays.
  */
-export function patientPagesOf(
+export function pagesWithRetries(
   limits: TimeLimits,
   list: (parameters: PageParameters) => Promise<unknown>,
   onRepeat?: OnRepeat,
 ): AsyncGenerator<readonly Json[]> {
-  return pagesOf(limits, list, (page) => readPatiently(page, isPassing, onRepeat))
+  return pagesOf(limits, list, (page) => readWithRetries(page, isPassing, onRepeat))
 }
 
 /** Whether an object of a list is one that is looked for. */

@@ -1,5 +1,5 @@
-// Shares lists among look-ups: one list serves all look-ups that begin within a moment of each
-// other and whose windows nearly agree, because Stripe limits reads. A list begins after the look-ups
+// Shares lists among lookups: one list serves all lookups that begin within a moment of each
+// other and whose windows nearly agree, because Stripe limits reads. A list begins after the lookups
 // that it serves, never before: it proves to each of them what a list of its own would.
 import type { Json } from '../../provider-text.ts'
 import { type IsMatch, readMatches, type ListReading } from './pages.ts'
@@ -16,7 +16,7 @@ export type ReadSharedList = (
   isMatch: IsMatch,
 ) => Promise<ListReading & { readonly within: CreatedWithin }>
 
-/** How long a look-up waits for others. It is short compared with the time of a request. */
+/** How long a lookup waits for others. It is short compared with the time of a request. */
 const GATHER_MS = 50
 
 interface LookUp {
@@ -53,7 +53,7 @@ interface Group {
 }
 
 /**
- * The most by which sharing may lengthen the window of a look-up, in seconds: one that covers a whole
+ * The most by which sharing may lengthen the window of a lookup, in seconds: one that covers a whole
  * day must not make the short ones wait for its pages.
  */
 const LONGER_BY_MOST = 60 * 60

@@ -12,13 +12,13 @@ import type { MovementKind } from '../../../domain/ledger/ledger.ts'
 import {
   fitTextOrNothing,
   isObjectId,
-  isInstant,
+  isTimestamp,
   isJson,
   namedId,
   type Json,
 } from '../../provider-text.ts'
 import type { Connection } from '../connection.ts'
-import { patientPagesOf } from '../lists/pages.ts'
+import { pagesWithRetries } from '../lists/pages.ts'
 import {
   correlationIn,
   createdWithin,
@@ -61,7 +61,7 @@ export async function* listMovements(connection: Connection, window: Window, onR
   const created = createdWithin(window)
   const expand = ['data.source', 'data.source.charge']
   const list = (page: object) => balanceTransactions.list({ ...page, created, expand })
-  for await (const page of patientPagesOf(connection, list, onRepeat)) {
+  for await (const page of pagesWithRetries(connection, list, onRepeat)) {
     const movements: Movement[] = []
     for (const record of page) {
       const releases = await readReleases(connection, record, onRepeat)
@@ -74,7 +74,7 @@ export async function* listMovements(connection: Connection, window: Window, onR
 /** The members that every balance transaction has. */
 function readMovement(record: Json): OtherMovement {
   const { id, object, type, amount, currency, fee, created, source } = record
-  const isMovement = isObjectId(id) && object === 'balance_transaction' && isInstant(created)
+  const isMovement = isObjectId(id) && object === 'balance_transaction' && isTimestamp(created)
   const hasAmounts = Number.isSafeInteger(amount) && Number.isSafeInteger(fee)
   if (!isMovement || !hasAmounts || !isCurrency(currency) || typeof type !== 'string') {
     throw malformed(record)
@@ -191,7 +191,7 @@ async function readReleases(
   const only = { charge: String(charge['id']), expand: ['data.balance_transaction'] }
   const list = (page: object) => refunds.list({ ...page, ...only })
   const releases: Release[] = []
-  for await (const page of patientPagesOf(connection, list, onRepeat)) {
+  for await (const page of pagesWithRetries(connection, list, onRepeat)) {
     for (const refund of page) if (isRelease(refund)) releases.push(releaseIn(refund))
   }
   return releases

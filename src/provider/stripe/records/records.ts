@@ -10,18 +10,18 @@ import type {
   Window,
   Correlation,
 } from '../../payment-provider.ts'
-import { isObjectId, isInstant, isJson, isUuid, namedId, type Json } from '../../provider-text.ts'
+import { isObjectId, isTimestamp, isJson, isUuid, namedId, type Json } from '../../provider-text.ts'
 import { withinTimeLimit } from '../../deadline.ts'
 import type { Connection } from '../connection.ts'
 import { isMissing } from '../errors.ts'
-import { patientPagesOf } from '../lists/pages.ts'
-import { refundStandingOf, standingOf } from '../answers.ts'
+import { pagesWithRetries } from '../lists/pages.ts'
+import { refundProviderStatusOf, providerStatusOf } from '../answers.ts'
 
 export async function* listPayments(connection: Connection, window: Window, onRepeat?: OnRepeat) {
   const { paymentIntents } = connection.stripe
   const created = createdWithin(window)
   const list = (page: object) => paymentIntents.list({ ...page, created })
-  for await (const page of patientPagesOf(connection, list, onRepeat)) yield page.map(paymentIn)
+  for await (const page of pagesWithRetries(connection, list, onRepeat)) yield page.map(paymentIn)
 }
 
 export async function* listRefunds(connection: Connection, window: Window, onRepeat?: OnRepeat) {
@@ -29,7 +29,7 @@ export async function* listRefunds(connection: Connection, window: Window, onRep
   const created = createdWithin(window)
   const expand = ['data.balance_transaction']
   const list = (page: object) => refunds.list({ ...page, created, expand })
-  for await (const page of patientPagesOf(connection, list, onRepeat)) {
+  for await (const page of pagesWithRetries(connection, list, onRepeat)) {
     yield page.filter((record) => !isRelease(record)).map(refundIn)
   }
 }
@@ -82,13 +82,13 @@ function paymentIn(record: Json): ProviderPayment {
   const { id, object, amount, currency, created, metadata } = record
   const possible =
     isObjectId(id) && object === 'payment_intent' && isAmount(amount) && isCurrency(currency)
-  if (!possible || !isInstant(created) || !isJson(metadata)) throw malformed(record)
+  if (!possible || !isTimestamp(created) || !isJson(metadata)) throw malformed(record)
   return {
     providerPaymentId: id,
     amountMinor: amount,
     currency,
-    // The cast is safe: `standingOf` takes no member for granted.
-    standing: standingOf(record as unknown as Stripe.PaymentIntent),
+    // The cast is safe: `providerStatusOf` takes no member for granted.
+    providerStatus: providerStatusOf(record as unknown as Stripe.PaymentIntent),
     createdAt: new Date(created * 1_000),
     correlation: correlationIn(metadata),
   }
@@ -108,15 +108,15 @@ export function isRelease({ balance_transaction: movement, reason }: Json): bool
 function refundIn(record: Json): ProviderRefund {
   const { id, object, amount, currency, created, metadata } = record
   const possible = isObjectId(id) && object === 'refund' && isAmount(amount) && isCurrency(currency)
-  if (!possible || !isInstant(created)) throw malformed(record)
+  if (!possible || !isTimestamp(created)) throw malformed(record)
   return {
     providerRefundId: id,
     // Stripe's oldest refunds belong to charges without an intent.
     providerPaymentId: namedId(record['payment_intent']),
     amountMinor: amount,
     currency,
-    // The cast is safe: `refundStandingOf` takes no member for granted.
-    standing: refundStandingOf(record as unknown as Stripe.Refund),
+    // The cast is safe: `refundProviderStatusOf` takes no member for granted.
+    providerStatus: refundProviderStatusOf(record as unknown as Stripe.Refund),
     createdAt: new Date(created * 1_000),
     // Stripe's types allow null.
     correlation: isJson(metadata) ? correlationIn(metadata) : null,

@@ -22,7 +22,7 @@ const connectionError = { type: 'StripeConnectionError' }
 const serverError = { type: 'StripeAPIError', statusCode: 500 }
 
 /** Stripe keeps a 500 as the result of the key: https://docs.stripe.com/error-low-level */
-const keptFailure = { sees: serverError, afterwards: serverError }
+const storedFailure = { sees: serverError, afterwards: serverError }
 
 /** It executes after the test, and its key is in flight until then. */
 const inFlight = {
@@ -65,11 +65,11 @@ const expected: Record<FaultName, Expectation> = {
   hang_late: { sees: { ...connectionError, detail: { code: 'ETIMEDOUT' } }, ...inFlight },
   hang_before: { sees: { ...connectionError, detail: { code: 'ETIMEDOUT' } }, executed: 0 },
   hang_after: { sees: { ...connectionError, detail: { code: 'ETIMEDOUT' } }, executed: 1 },
-  error_500_before: { ...keptFailure, executed: 0 },
-  error_500_after: { ...keptFailure, executed: 1 },
-  error_500_late: { ...keptFailure, executed: 0, delayMs: 600_000 },
+  error_500_before: { ...storedFailure, executed: 0 },
+  error_500_after: { ...storedFailure, executed: 1 },
+  error_500_late: { ...storedFailure, executed: 0, delayMs: 600_000 },
   error_500_early: { sees: serverError, executed: 0 },
-  error_500_final: { ...keptFailure, executed: 1 },
+  error_500_final: { ...storedFailure, executed: 1 },
   unavailable: { sees: { type: 'StripeAPIError', statusCode: 503 }, executed: 0 },
   rate_limited: { sees: { type: 'StripeRateLimitError', statusCode: 429 }, executed: 0 },
   lock_timeout: { sees: { statusCode: 429, code: 'lock_timeout' }, executed: 0 },

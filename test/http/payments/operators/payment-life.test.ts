@@ -228,7 +228,7 @@ test('a call ends with its answer, not when it is recorded together with the nex
   expect(tookMs(second)).toBeGreaterThan(SLOW_MS / 2)
 })
 
-test('so does a look-up, by the worker of the call and by the outcome resolver', async () => {
+test('so does a lookup, by the worker of the call and by the outcome resolver', async () => {
   const { engine, provider } = api.t
   const slowLookUp = () =>
     provider.addFault({ match: { method: 'GET' }, fault: 'delay', delay_ms: SLOW_MS, times: 1 })

@@ -189,6 +189,6 @@ describe('Stripe-Should-Retry and Retry-After', () => {
     const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
 
     expect(outcome.outcome).toBe(row.outcome)
-    expect((outcome as { asksToWait?: true }).asksToWait).toBe(row.waits)
+    expect((outcome as { retryLater?: true }).retryLater).toBe(row.waits)
   })
 })

@@ -1,5 +1,5 @@
-// Tests that look-ups share lists, and that a shared list proves to each of them what a list of its
-// own would: no look-up is answered from a list that began before it.
+// Tests that lookups share lists, and that a shared list proves to each of them what a list of its
+// own would: no lookup is answered from a list that began before it.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Payment } from '../../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../../src/provider/payment-provider.ts'
@@ -14,7 +14,7 @@ import {
   type RunningProvider,
 } from '../../../dev/stripe-stand-in/running-provider.ts'
 import { until } from '../../../support/until.ts'
-import { adapterFor, identityOf, paymentOf, traceOf } from '../adapter-calls.ts'
+import { adapterFor, identityOf, paymentOf, criteriaOf } from '../adapter-calls.ts'
 
 const T0_MS = 1_800_000_000_000
 const DAY_MS = 86_400_000
@@ -49,7 +49,7 @@ describe('at the stand-in', () => {
   }
 
   const find = ({ payment, identity, calledAtMs }: Lost) =>
-    adapter.calls.authorize.find({ payment }, traceOf(identity, calledAtMs))
+    adapter.calls.authorize.find({ payment }, criteriaOf(identity, calledAtMs))
 
   const isList = { method: 'GET', path: '/v1/payment_intents' }
 
@@ -62,7 +62,7 @@ describe('at the stand-in', () => {
     }
   }
 
-  test('ten look-ups among 233 intents read 3 pages, and each finds its own call', async () => {
+  test('ten lookups among 233 intents read 3 pages, and each finds its own call', async () => {
     const lost: Lost[] = []
     for (let made = 0; made < 10; made += 1) lost.push(await lose(made % 2 === 0))
     for (let made = 5; made < 233; made += 1) await provider.stripe.paymentIntents.create(paying())
@@ -128,7 +128,7 @@ describe('shareLists', () => {
     await until(() => begun.length >= count)
   }
 
-  test('answers no look-up from a list that began before it', async () => {
+  test('answers no lookup from a list that began before it', async () => {
     const objects: Json[] = []
     const { read, begun, release } = listsOf(objects)
     const early = read(WINDOW, isNamed('pi_late'))

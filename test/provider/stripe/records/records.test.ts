@@ -182,10 +182,10 @@ describe('the category of a movement', () => {
   })
 })
 
-test('the standing is undefined in a state that no payment of ours can have', async () => {
+test('the provider status is undefined in a state that no payment of ours can have', async () => {
   await provider.stripe.paymentIntents.create(payment({ confirm: false }))
 
-  expect(await collect(adapter.listPayments(always))).toMatchObject([{ standing: undefined }])
+  expect(await collect(adapter.listPayments(always))).toMatchObject([{ providerStatus: undefined }])
 })
 
 const tenant = randomUUID()
@@ -332,17 +332,20 @@ describe('a malformed answer', () => {
       const answered = await answering(refund({ status, payment_intent: { id: 'pi_1' } }))
 
       expect(await answered.readRefund('re_1')).toMatchObject({
-        standing: { providerRefundId: 're_1', status },
+        providerStatus: { providerRefundId: 're_1', status },
         providerPaymentId: 'pi_1',
       })
     },
   )
 
-  test.each([null, 'lost'])('a refund whose status is %j has no standing', async (status) => {
-    const answered = await answering(refund({ status }))
+  test.each([null, 'lost'])(
+    'a refund whose status is %j has no provider status',
+    async (status) => {
+      const answered = await answering(refund({ status }))
 
-    expect(await answered.readRefund('re_1')).toMatchObject({ standing: undefined })
-  })
+      expect(await answered.readRefund('re_1')).toMatchObject({ providerStatus: undefined })
+    },
+  )
 
   test.each([null, 'none'])('a refund with metadata %j names no owner', async (none) => {
     const answered = await answering(list(refund({ status: 'succeeded', metadata: none })))

@@ -8,12 +8,12 @@ import {
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/jobs.ts'
 import {
-  fetchInTurn,
-  laneOf,
+  fetchFairly,
+  groupOf,
   mayLeaveJobs,
-  type Room,
+  type FetchLimits,
   type SharedQueue,
-} from '../../../src/db/queue/turns.ts'
+} from '../../../src/db/queue/fair-fetch.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
 import { store } from '../../support/own-store.ts'
@@ -46,41 +46,41 @@ async function queue(tenant: string, options: Queued = {}): Promise<void> {
 
 const after = (lane: string) => ({ tenant: lane.slice(0, 1), endpoint: lane.slice(1) })
 
-const room = (fields: Partial<Room> = {}): Room => ({
+const limits = (fields: Partial<FetchLimits> = {}): FetchLimits => ({
   after: after(''),
-  places: 4,
-  perLane: 100,
-  fullLanes: [],
+  slots: 4,
+  perGroup: 100,
+  fullGroups: [],
   ...fields,
 })
 
-/** The lanes of the fetched jobs, sorted. */
-async function fetchLanes(fields?: Partial<Room>, name: SharedQueue = OPERATIONS_QUEUE) {
-  const jobs = await fetchInTurn(store.sql, name, room(fields))
-  return jobs.map(laneOf).toSorted()
+/** The groups of the fetched jobs, sorted. */
+async function fetchLanes(fields?: Partial<FetchLimits>, name: SharedQueue = OPERATIONS_QUEUE) {
+  const jobs = await fetchFairly(store.sql, name, limits(fields))
+  return jobs.map(groupOf).toSorted()
 }
 
-test('shares the places between the tenants, however long their backlogs are', async () => {
+test('shares the slots between the tenants, however long their backlogs are', async () => {
   await queue('a', { count: 500, startsIn: -600 })
   await queue('b')
   await queue('c', { count: 2 })
 
-  expect(await fetchLanes({ places: 6 })).toEqual(['a', 'a', 'b', 'c', 'c'])
-  expect(await fetchLanes({ places: 6 })).toEqual(['a', 'a', 'a', 'a', 'a', 'a'])
+  expect(await fetchLanes({ slots: 6 })).toEqual(['a', 'a', 'b', 'c', 'c'])
+  expect(await fetchLanes({ slots: 6 })).toEqual(['a', 'a', 'a', 'a', 'a', 'a'])
 })
 
 test('starts after the last turn, and wraps around', async () => {
   for (const tenant of ['a', 'b', 'c']) await queue(tenant, { count: 5 })
 
-  expect(await fetchLanes({ after: after('a'), places: 1 })).toEqual(['b'])
-  expect(await fetchLanes({ after: after('c'), places: 1 })).toEqual(['a'])
-  expect(await fetchLanes({ after: after('b'), places: 2 })).toEqual(['a', 'c'])
-  expect(await fetchLanes({ after: after('b'), places: 3 })).toEqual(['a', 'b', 'c'])
+  expect(await fetchLanes({ after: after('a'), slots: 1 })).toEqual(['b'])
+  expect(await fetchLanes({ after: after('c'), slots: 1 })).toEqual(['a'])
+  expect(await fetchLanes({ after: after('b'), slots: 2 })).toEqual(['a', 'c'])
+  expect(await fetchLanes({ after: after('b'), slots: 3 })).toEqual(['a', 'b', 'c'])
 })
 
-test('fetches only first jobs of other tenants when only reserved places are free', async () => {
+test('fetches only first jobs of other tenants when only reserved slots are free', async () => {
   await queue('a', { count: 10, startsIn: -600 })
-  const reserved = { places: 2, perLane: 1, busyTenants: ['a'] }
+  const reserved = { slots: 2, perGroup: 1, busyTenants: ['a'] }
   expect(await fetchLanes(reserved)).toEqual([])
 
   await queue('b', { count: 10 })
@@ -88,16 +88,16 @@ test('fetches only first jobs of other tenants when only reserved places are fre
   expect(await fetchLanes({ ...reserved, busyTenants: ['a', 'b'] })).toEqual([])
 })
 
-test('lets endpoints take turns, and skips those without a place', async () => {
+test('lets endpoints take turns, and skips those without a slot', async () => {
   const webhooks = { queue: WEBHOOKS_QUEUE } as const
   await queue('a', { ...webhooks, endpoint: '/1', count: 50, startsIn: -600 })
   await queue('a', { ...webhooks, endpoint: '/2', count: 2 })
   await queue('a', { ...webhooks, count: 2 })
 
-  const oneEach = { places: 8, perLane: 1 }
+  const oneEach = { slots: 8, perGroup: 1 }
   expect(await fetchLanes(oneEach, WEBHOOKS_QUEUE)).toEqual(['a', 'a/1', 'a/2'])
-  const next = { after: after('a/1'), fullLanes: ['a'] }
-  expect(await fetchLanes({ ...oneEach, ...next, places: 1 }, WEBHOOKS_QUEUE)).toEqual(['a/2'])
+  const next = { after: after('a/1'), fullGroups: ['a'] }
+  expect(await fetchLanes({ ...oneEach, ...next, slots: 1 }, WEBHOOKS_QUEUE)).toEqual(['a/2'])
   expect(await fetchLanes({ ...oneEach, ...next }, WEBHOOKS_QUEUE)).toEqual(['a/1'])
 })
 
@@ -105,7 +105,9 @@ test('does not return a job that another process fetches at the same moment', as
   await queue('a', { count: 3 })
   await queue('b')
 
-  const fetches = Array.from({ length: 4 }, () => fetchInTurn(store.sql, OPERATIONS_QUEUE, room()))
+  const fetches = Array.from({ length: 4 }, () =>
+    fetchFairly(store.sql, OPERATIONS_QUEUE, limits()),
+  )
   const jobs = (await Promise.all(fetches)).flat()
 
   expect(jobs).toHaveLength(4)
@@ -119,12 +121,12 @@ test('fetches retries, but no job that starts later or that is in progress or ha
   await queue('d', { state: 'retry' })
   await queue('e', { queue: WEBHOOKS_QUEUE })
 
-  const jobs = await fetchInTurn(store.sql, OPERATIONS_QUEUE, room())
+  const jobs = await fetchFairly(store.sql, OPERATIONS_QUEUE, limits())
 
   expect(jobs).toMatchObject([{ tenant: 'd', retryCount: 1, data: { tenantId: 'd' } }])
 })
 
-test('shares the places between the tenants that events name; the others share one turn', async () => {
+test('shares the slots between the tenants that events name; the others share one turn', async () => {
   const payment = { tenantId: randomUUID(), id: randomUUID(), providerPaymentId: 'pi_1' }
   const store10 = async (fields: Partial<ProviderEvent>) => {
     for (let count = 0; count < 10; count += 1)
@@ -148,27 +150,27 @@ test('fetches a malformed job, which has no tenant', async () => {
 })
 
 test('knows when a fetch has left no jobs', async () => {
-  const fetchAll = async (fields: Partial<Room> = {}) => {
-    const jobs = await fetchInTurn(store.sql, OPERATIONS_QUEUE, room(fields))
-    return { lanes: jobs.map(laneOf).toSorted(), more: mayLeaveJobs(jobs) }
+  const fetchAll = async (fields: Partial<FetchLimits> = {}) => {
+    const jobs = await fetchFairly(store.sql, OPERATIONS_QUEUE, limits(fields))
+    return { groups: jobs.map(groupOf).toSorted(), more: mayLeaveJobs(jobs) }
   }
-  expect(await fetchAll()).toEqual({ lanes: [], more: false })
+  expect(await fetchAll()).toEqual({ groups: [], more: false })
 
   await queue('a')
   await queue('b')
-  expect(await fetchAll()).toEqual({ lanes: ['a', 'b'], more: false })
+  expect(await fetchAll()).toEqual({ groups: ['a', 'b'], more: false })
 
   await queue('a', { count: 5 })
-  expect(await fetchAll()).toEqual({ lanes: ['a', 'a', 'a', 'a'], more: true })
-  expect(await fetchAll()).toEqual({ lanes: ['a'], more: false })
+  expect(await fetchAll()).toEqual({ groups: ['a', 'a', 'a', 'a'], more: true })
+  expect(await fetchAll()).toEqual({ groups: ['a'], more: false })
 
-  // Three tenants share six places, and leave those that the third one does not need.
+  // Three tenants share six slots, and leave those that the third one does not need.
   await queue('a', { count: 3 })
   await queue('b')
   await queue('c')
-  expect(await fetchAll({ places: 6 })).toEqual({ lanes: ['a', 'a', 'b', 'c'], more: true })
-  expect(await fetchAll({ places: 6 })).toEqual({ lanes: ['a'], more: false })
+  expect(await fetchAll({ slots: 6 })).toEqual({ groups: ['a', 'a', 'b', 'c'], more: true })
+  expect(await fetchAll({ slots: 6 })).toEqual({ groups: ['a'], more: false })
 
   await queue('a', { count: 2 })
-  expect(await fetchAll({ perLane: 1 })).toEqual({ lanes: ['a'], more: true })
+  expect(await fetchAll({ perGroup: 1 })).toEqual({ groups: ['a'], more: true })
 })

@@ -1,7 +1,7 @@
 // Tests where a dispute stands by its record: what its movements took and gave back, and records that
 // make no sense.
 import { expect, test } from '@jest/globals'
-import { disputeStandingOf } from '../../../src/provider/stripe/disputes/disputes.ts'
+import { disputeProviderStatusOf } from '../../../src/provider/stripe/disputes/disputes.ts'
 
 const taken = { amount: -1_000, fee: 1_500, currency: 'usd' }
 const returned = { amount: 1_000, fee: 0, currency: 'usd' }
@@ -17,8 +17,14 @@ const record = (members: object) => ({
 })
 
 const movedBy = (...balance_transactions: object[]) => {
-  const standing = disputeStandingOf(record({ balance_transactions }))
-  return standing && [standing.withdrawnMinor, standing.reinstatedMinor, standing.feeMinor]
+  const providerStatus = disputeProviderStatusOf(record({ balance_transactions }))
+  return (
+    providerStatus && [
+      providerStatus.withdrawnMinor,
+      providerStatus.reinstatedMinor,
+      providerStatus.feeMinor,
+    ]
+  )
 }
 
 test('sums what was taken, given back and charged', () => {
@@ -30,9 +36,9 @@ test('sums what was taken, given back and charged', () => {
 
 test('has the amount of the dispute when the balance has another currency', () => {
   const exchanged = { amount: -913, fee: 1_400, currency: 'eur' }
-  const standing = disputeStandingOf(record({ balance_transactions: [exchanged] }))
+  const providerStatus = disputeProviderStatusOf(record({ balance_transactions: [exchanged] }))
 
-  expect(standing).toMatchObject({
+  expect(providerStatus).toMatchObject({
     withdrawnMinor: 1_000,
     currency: 'usd',
     feeMinor: 1_400,
@@ -51,5 +57,5 @@ test.each([
   { balance_transactions: [{ ...taken, currency: null }] },
   { balance_transactions: [taken, { ...taken, currency: 'eur' }] },
 ])('is not known from a record with %j', (members) => {
-  expect(disputeStandingOf(record(members))).toBeUndefined()
+  expect(disputeProviderStatusOf(record(members))).toBeUndefined()
 })

@@ -13,7 +13,7 @@ const RETRY_DELAY_MS = 500
  * @param isPassing whether the same read may succeed a moment later.
  * @throws the last failure, and what `onRepeat` throws.
  */
-export async function readPatiently<Value>(
+export async function readWithRetries<Value>(
   read: () => Promise<Value>,
   isPassing: (failure: unknown) => boolean,
   onRepeat: OnRepeat = () => {},

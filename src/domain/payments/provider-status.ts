@@ -1,4 +1,4 @@
-// The standing of a payment: its state at the provider. Decides which status of our payment
+// The provider status of a payment: its state at the provider. Decides which status of our payment
 // follows.
 import {
   isFinal,
@@ -15,7 +15,7 @@ import {
  * `undecided`: the cardholder has not authenticated yet, or the provider is still working on it.
  * `refused`: the cardholder failed to authenticate, or the card was declined after all.
  */
-export type Standing =
+export type ProviderStatus =
   | { readonly status: 'undecided' }
   | ({ readonly status: 'held' } & Hold)
   | ({ readonly status: 'canceled' } & Cancellation)
@@ -23,21 +23,21 @@ export type Standing =
   | { readonly status: 'refused'; readonly failure: Failure }
 
 /**
- * Whether the standing changes the status of the payment. The client decides about held money whose
+ * Whether the provider status changes the status of the payment. The client decides about held money whose
  * capture was given up.
  */
-export function hasMovedOn(payment: Payment, standing: Standing): boolean {
-  if (standing.status === 'held' && payment.status === 'requires_capture') return false
-  return statusAfter(payment, standing, payment.status) !== payment.status
+export function hasMovedOn(payment: Payment, providerStatus: ProviderStatus): boolean {
+  if (providerStatus.status === 'held' && payment.status === 'requires_capture') return false
+  return statusAfter(payment, providerStatus, payment.status) !== payment.status
 }
 
-/** The status that follows from the standing. `undecided` never moves a payment back. */
+/** The status that follows from the provider status. `undecided` never moves a payment back. */
 export function statusAfter(
   { captureMethod }: Payment,
-  standing: Standing,
+  providerStatus: ProviderStatus,
   before: PaymentStatus,
 ): PaymentStatus {
-  switch (standing.status) {
+  switch (providerStatus.status) {
     case 'undecided':
       return before
     case 'held':
@@ -66,13 +66,14 @@ export function isSurplusHold(
   theirs: {
     readonly providerPaymentId: string
     readonly currency: string
-    readonly standing: Standing | undefined
+    readonly providerStatus: ProviderStatus | undefined
   },
 ): boolean {
   const usesOther =
     ours.providerPaymentId === null
       ? isFinal(ours.status)
       : ours.providerPaymentId !== theirs.providerPaymentId
-  const isOpen = theirs.standing?.status === 'held' || theirs.standing?.status === 'undecided'
+  const isOpen =
+    theirs.providerStatus?.status === 'held' || theirs.providerStatus?.status === 'undecided'
   return usesOther && isOpen && theirs.currency === ours.currency
 }

@@ -1,4 +1,4 @@
-// What look-ups at the provider found, in words.
+// What lookups at the provider found, in words.
 
 /** @typedef {import('../client/operators-schema.ts').components['schemas']['PhaseRun']} Run */
 
@@ -12,15 +12,15 @@ const FOUND = {
   not_executed: 'the provider shows that it had not happened.',
 }
 
-/** @param {Run} run a look-up. */
+/** @param {Run} run a lookup. */
 export function foundBy({ provider }) {
   const message = provider?.answered?.['message']
   const why = typeof message === 'string' ? `: ${message}` : ''
-  return FOUND[provider?.outcome ?? ''] ?? `the look-up found no outcome${why}.`
+  return FOUND[provider?.outcome ?? ''] ?? `the lookup found no outcome${why}.`
 }
 
 /**
- * The look-up that ended a doubt: the last one with an outcome, after one that was lost.
+ * The lookup that ended a doubt: the last one with an outcome, after one that was lost.
  *
  * @param {readonly Run[]} timeline
  * @returns {Run | undefined}

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { startAnsweringServer, type AnsweringServer } from './answering-server.ts'
 import { callNamesOf, portCalls } from './calls.ts'
 import { fixtures } from './fixtures.ts'
-import { identityOf, traceOf } from './payments.ts'
+import { identityOf, criteriaOf } from './payments.ts'
 
 const T0_MS = 1_800_000_000_000
 
@@ -24,7 +24,7 @@ describe.each(fixtures)('$name', ({ adapterFor, implausible, knownId, paymentOf 
     const found = await portCalls[each.name].find(
       adapterFor(server.url),
       payment,
-      traceOf(identityOf(each.name), T0_MS),
+      criteriaOf(identityOf(each.name), T0_MS),
     )
 
     expect(found).toMatchObject({ outcome: 'unknown', reason: expect.any(String) })
@@ -37,13 +37,13 @@ describe.each(fixtures)('$name', ({ adapterFor, implausible, knownId, paymentOf 
     const found = await portCalls[name].find(
       adapterFor(server.url),
       payment,
-      traceOf(identityOf(name), T0_MS),
+      criteriaOf(identityOf(name), T0_MS),
     )
 
     expect(found).toMatchObject({ outcome: 'unknown', answered: { error: 'ECONNREFUSED' } })
   })
 
-  test('the standing of a payment that cannot be read is not_executed, never unknown', async () => {
+  test('the provider status of a payment that cannot be read is not_executed, never unknown', async () => {
     for (const [title, listener] of implausible) {
       server = await startAnsweringServer(listener)
 

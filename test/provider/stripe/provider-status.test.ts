@@ -1,7 +1,7 @@
-// Tests the standing of a payment, read through the adapter from a server that returns any answer
+// Tests the provider status of a payment, read through the adapter from a server that returns any answer
 // that a test chooses.
 import { expect, test } from '@jest/globals'
-import { confirmStanding } from '../../../src/provider/stripe/answers.ts'
+import { confirmProviderStatus } from '../../../src/provider/stripe/answers.ts'
 import { adapterFor, authorized, identityOf, paymentOf } from './adapter-calls.ts'
 import { providerOfFile } from '../../support/own-provider.ts'
 
@@ -16,7 +16,7 @@ const error = {
 }
 
 /** An intent of this payment as Stripe sends it. A test overrides the relevant members. */
-function standing(members: Record<string, unknown>) {
+function providerStatus(members: Record<string, unknown>) {
   const intent = {
     id: 'pi_held',
     object: 'payment_intent',
@@ -27,7 +27,7 @@ function standing(members: Record<string, unknown>) {
     last_payment_error: null,
     ...members,
   }
-  return confirmStanding(payment, intent as never, {})
+  return confirmProviderStatus(payment, intent as never, {})
 }
 
 test.each([
@@ -65,8 +65,8 @@ test.each([
       failure: { code: 'card_declined', declineCode: 'lost_card', message: 'No.' },
     },
   ],
-])('%j has the standing %j', (members, value) => {
-  expect(standing(members)).toMatchObject({ outcome: 'done', value })
+])('%j has the provider status %j', (members, value) => {
+  expect(providerStatus(members)).toMatchObject({ outcome: 'done', value })
 })
 
 test.each([
@@ -82,7 +82,7 @@ test.each([
   { status: 'canceled', currency: 'jpy' },
   { status: 'canceled', object: 'charge' },
 ])('%j proves nothing, and the look can be repeated', (members) => {
-  expect(standing(members)).toMatchObject({ outcome: 'not_executed' })
+  expect(providerStatus(members)).toMatchObject({ outcome: 'not_executed' })
 })
 
 const chargeWith = (card: unknown) => ({ id: 'ch_1', payment_method_details: { card } })
@@ -101,7 +101,7 @@ test.each([
 ])('with the charge %j a hold ends at %s', (charge, captureBefore) => {
   const held = { status: 'requires_capture', amount_capturable: 1999, latest_charge: charge }
 
-  expect(standing(held)).toMatchObject({ value: { status: 'held', captureBefore } })
+  expect(providerStatus(held)).toMatchObject({ value: { status: 'held', captureBefore } })
 })
 
 test('reads a payment that is held and then captured at the provider', async () => {

@@ -1,7 +1,7 @@
 // Reads where a payment or a refund stands at Braintree, from the status of its transaction.
 import type { Failure, Hold } from '../../src/domain/payments/payment.ts'
-import type { RefundStanding } from '../../src/domain/payments/refund.ts'
-import type { Standing } from '../../src/domain/payments/standing.ts'
+import type { RefundProviderStatus } from '../../src/domain/payments/refund.ts'
+import type { ProviderStatus } from '../../src/domain/payments/provider-status.ts'
 import { fitText, fitTextOrNothing } from '../../src/provider/provider-text.ts'
 import { readTime, type Transaction } from './transaction.ts'
 
@@ -30,7 +30,7 @@ const REFUSED: ReadonlySet<string> = new Set([
  *
  * @see https://developer.paypal.com/braintree/docs/reference/general/statuses#transaction
  */
-export function standingOf(transaction: Transaction): Standing | undefined {
+export function providerStatusOf(transaction: Transaction): ProviderStatus | undefined {
   const { type, status, amountMinor } = transaction
   if (type !== 'sale' || amountMinor === 0) return undefined
   if (CAPTURED.has(status)) return { status: 'captured', amountCapturedMinor: amountMinor }
@@ -55,7 +55,7 @@ export function holdOf({ members }: Transaction): Hold {
 }
 
 /** A refund takes its money when it is settled: Braintree has no balance from which it leaves before. */
-export function refundStandingOf(transaction: Transaction): RefundStanding | undefined {
+export function refundProviderStatusOf(transaction: Transaction): RefundProviderStatus | undefined {
   const { id: providerRefundId, type, status } = transaction
   if (type !== 'credit') return undefined
   if (REFUSED.has(status)) {
