@@ -4,7 +4,8 @@ import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
+import { inTenant } from '../../src/db/connection/transaction.ts'
+import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Authorization } from '../../src/provider/calls.ts'
 import {
@@ -487,4 +488,17 @@ test('the provider key is the same for every try, and different for every phase'
   const keys = runs.map((phaseRun) => phaseRun.asked?.['provider_key'])
   const [started, authorized] = [`atomic_${ref.id}_started`, `atomic_${ref.id}_authorized`]
   expect(keys).toEqual([undefined, ...Array<string>(5).fill(started), authorized, undefined])
+})
+
+test('tries of one millisecond stay in the order in which they were made', async () => {
+  const ref = await t.accept()
+  const startedAt = new Date()
+  const phases = Array.from({ length: 12 }, (_, index) => `phase_${index}`)
+  const runs = phases.map((phase) => ({ phase, reached: null, outcome: undefined, startedAt }))
+  const owner = { ...ref, operation: 'payment.create', attempt: 1, leaseEpoch: 1 }
+
+  await inTenant(t.engine.store.sql, ref.tenantId, (tx) => appendPhaseRuns(tx, [{ owner, runs }]))
+
+  const listed = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+  expect(listed.map(({ phase }) => phase)).toEqual([null, ...phases])
 })

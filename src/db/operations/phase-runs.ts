@@ -34,7 +34,6 @@ export async function insertStarted(
 ): Promise<void> {
   const rows = operations.map((operation) => ({
     tenantId: operation.tenant_id,
-    id: randomUUIDv7(),
     paymentId: operation.payment_id,
     operationId: operation.id,
     operation: operation.operation,
@@ -60,7 +59,6 @@ export async function appendPhaseRuns(
     const { tenantId, id: operationId, paymentId, operation, attempt, leaseEpoch } = owner
     const ofOwner = { tenantId, operationId, paymentId, operation, attempt, leaseEpoch }
     return runs.map(({ phase, reached, outcome, startedAt, endedAt = startedAt }) => ({
-      id: randomUUIDv7(),
       ...ofOwner,
       phase,
       reached,
@@ -75,7 +73,11 @@ export async function appendPhaseRuns(
 }
 
 async function insertPhaseRuns(tx: Transaction, rows: readonly NewRow[]): Promise<void> {
-  if (rows.length > 0) await tx`insert into phase_runs ${rowsOf(tx, rows)}`
+  if (rows.length === 0) return
+  // Those of one millisecond are in no order, and their tries may have begun in one.
+  const ids = rows.map(() => randomUUIDv7()).toSorted()
+  const lines = rows.map((row, index) => ({ id: ids[index], ...row }))
+  await tx`insert into phase_runs ${rowsOf(tx, lines)}`
 }
 
 type PhaseRunRow = RowOf<typeof phaseRuns>

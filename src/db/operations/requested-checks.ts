@@ -8,10 +8,9 @@ import type { Evidence } from '../schema/idempotency-keys.ts'
 const AGE_PER_CHECK = 10
 
 /**
- * Requests a check of the unknown operations of a payment and its refunds now, unless one is due
- * already or was made recently. Returns whether one was requested. The checks can get rarer the longer
- * the outcome is unknown: the provider allows 500 reads for each transaction
- * (https://docs.stripe.com/rate-limits).
+ * Requests a check of the unknown operations of a payment and its refunds now, unless one is due already or
+ * was made recently. Returns whether one was requested. The longer the outcome is unknown, the rarer can
+ * checks be: the provider allows 500 reads for each transaction (https://docs.stripe.com/rate-limits).
  *
  * @param apart how long a check must wait after the last one: at least `seconds`, and with the age of
  *   the unknown outcome up to `mostSeconds`.

@@ -63,11 +63,12 @@ async function whileLocked(
     await tx`select set_config('atomic.tenants', '*', true)`
     const { count } = await tx.unsafe(lock, [owner.id])
     expect(count).toBe(1)
+    const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
     await begin()
     await until(async () => {
       const [row] = await service.store.sql`
         select exists (
-          select from pg_locks where not granted and pg_backend_pid() <> pid
+          select from pg_stat_activity where ${own?.pid ?? 0} = any(pg_blocking_pids(pid))
         ) as waits
       `
       return row?.['waits'] === true

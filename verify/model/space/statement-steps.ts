@@ -263,7 +263,7 @@ const NOT_EXECUTED = {
 } as const
 
 /** The tenants belong to no key, nor does the next id of a list. */
-const ONLY_TENANTS = /^select ([\w, ]+ from tenants where|next_id\()/
+const ONLY_TENANTS = /^select ([\w," ]+ from tenants where|next_id\()/
 
 const WAITS = { label: 'waits for a lock', act: 'waits' } as const
 
