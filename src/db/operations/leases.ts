@@ -52,8 +52,8 @@ export async function claimEachIfUnowned(
             lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
             attempts = attempts + 1,
             in_doubt = in_doubt or status = 'processing',
-            -- Stays as the first claim of the phase has set it.
-            phase_began_at = coalesce(phase_began_at, now()),
+            -- As the first claim has set it: least ignores null. Citus allows no now() in a coalesce.
+            phase_began_at = least(phase_began_at, now()),
             -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
             -- then.
             unknown_at = null,
