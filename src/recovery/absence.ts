@@ -30,7 +30,7 @@ export interface Absence {
  * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
  *   have forgotten the key: the provider may complete it at any time. With neither, the client may
  *   retry it in doubt, because a lost answer may have been such a failure. A provider without keys
- *   keeps no failures, so there the lookup is a proof, unless its adapter has reported a kept one.
+ *   keeps no failures, so there the lookup is a proof, unless its adapter has reported a stored one.
  *
  * A worker that was frozen after its claim sends nothing any more: an outcome becomes unknown only
  * when its worker has given up the call, or its lease has expired, and an adapter sends nothing after

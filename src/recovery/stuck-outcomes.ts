@@ -40,8 +40,8 @@ interface StuckRule {
   /** The delay of the last check, after the outcome became unknown. */
   readonly lastDelaySeconds: number
   /**
-   * The phases whose absence only an operator can state, once their failure is kept or their provider
-   * key may be forgotten.
+   * The phases whose absence only an operator can state, once their failure is stored or their
+   * provider key may be forgotten.
    */
   readonly unprovable: readonly PhaseName[]
   /** Of each provider: when the finding of such a phase opens, and how long it remembers a key. */

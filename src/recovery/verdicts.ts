@@ -25,7 +25,7 @@ export async function dropEvidenceIfSame(
 }
 
 /**
- * Does nothing for a check without a claim.
+ * Does nothing for a check without an operator's statement.
  *
  * @param outcome what the lookup found.
  * @param absence set when the call counts as not executed.

@@ -66,6 +66,18 @@ test('no statement changes data in a common table expression', async () => {
   expect(changing).toEqual([])
 })
 
+/** Citus allows no function of the time in a `coalesce` or a `case` of an update. */
+const REFUSED_BY_CITUS =
+  /\bcoalesce\((?:[^()]|\([^()]*\))*now\(\)|\bcase\b(?:(?!\bend\b)[^])*now\(\)/i
+
+test('no update computes a time where Citus refuses it', async () => {
+  const updates = (await recordAll()).filter((text) => /^\s*update\s+\w+\s/i.test(text))
+  const values = updates.map((text) => text.split(/\bwhere\b/i)[0] ?? '')
+
+  expect(values.length).toBeGreaterThan(40)
+  expect(values.filter((text) => REFUSED_BY_CITUS.test(text))).toEqual([])
+})
+
 const numbered = examples.map((example, index) => [`${index} ${example.name}`, example] as const)
 
 describe('on PostgreSQL', () => {
