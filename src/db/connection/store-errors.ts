@@ -119,13 +119,13 @@ export function isUndefinedTable(error: unknown): boolean {
 
 /**
  * Whether a row would have the reference of another payment or refund of its tenant. Nothing of the
- * statement is written. With Citus the name of an index ends with the number of its shard.
+ * statement is written. Citus names the index only in the message, with the number of its shard.
  */
 export function isDuplicateReference(error: unknown): boolean {
   return (
     error instanceof postgres.PostgresError &&
     error.code === '23505' &&
-    /^(payments|refunds)_by_reference(_\d+)?$/.test(error.constraint_name ?? '')
+    /\b(payments|refunds)_by_reference(_\d+)?\b/.test(error.message)
   )
 }
 
