@@ -34,7 +34,7 @@ async function paymentIn(status: 'requires_capture' | 'succeeded'): Promise<stri
   await owner.sql`
     update payments set
       previous_status = 'processing', status = ${status}, provider_payment_id = ${randomUUID()},
-      amount_captured_minor = case ${status} when 'succeeded' then amount_minor else 0 end
+      amount_captured_minor = amount_minor * ${status === 'succeeded' ? 1 : 0}::int
     where tenant_id = ${tenantId} and id = ${paymentId}
   `
   return paymentId ?? ''

@@ -81,7 +81,7 @@ describe('reserving', () => {
 
     await expect(copy).rejects.toMatchObject({
       code: '23505',
-      constraint_name: 'idempotency_keys_one_per_key',
+      message: expect.stringContaining('idempotency_keys_one_per_key'),
     })
   })
 
@@ -107,7 +107,8 @@ describe('claiming', () => {
       leaseEpoch: 1,
       attempt: 1,
       inDoubt: false,
-      phaseAgeMs: 0,
+      // Nodes of Citus have clocks of their own.
+      phaseAgeMs: expect.closeTo(0, -2),
       payment: { tenantId: ref.tenantId, id: claim?.paymentId, status: 'processing' },
     })
     const row = await readRow(store.sql, ref)
@@ -137,7 +138,7 @@ describe('claiming', () => {
 
     const claim = await claimOrThrow(store.sql, held)
 
-    expect(claim).toMatchObject({ inDoubt: false, phaseAgeMs: 0 })
+    expect(claim).toMatchObject({ inDoubt: false, phaseAgeMs: expect.closeTo(0, -2) })
   })
 })
 

@@ -16,6 +16,7 @@ import {
 } from '../../../src/domain/payments/payment.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { refundAfter, type Refund, type RefundChange } from '../../../src/domain/payments/refund.ts'
+import { isOnCitus } from '../../support/citus.ts'
 import { advanceIfOwner, finishIfOwner } from '../../support/record-phase.ts'
 import {
   claimedOperation,
@@ -212,10 +213,12 @@ describe('nothing is written', () => {
   /** Waits until a statement of this database waits for a row. */
   async function untilBlocked(): Promise<void> {
     for (;;) {
-      const { count } = await store.sql`
-        select from pg_stat_activity
-        where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0
-      `
+      const { count } = isOnCitus()
+        ? await store.sql`select from citus_lock_waits`
+        : await store.sql`
+            select from pg_stat_activity
+            where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0
+          `
       if (count > 0) return
     }
   }

@@ -123,7 +123,7 @@ describe('a script', () => {
 
     await store.sql.begin(async (tx) => {
       await tx`set local role none`
-      await tx`select pg_terminate_backend(${first})`
+      await tx`select pg_terminate_backend(${first}::int)`
     })
 
     // Only the script that starts before the loss is noticed fails.
