@@ -391,8 +391,8 @@ begin
       case status when 'unknown' then unknown_at is not null
         else next_check_at is null and checked_at is null end
     ) then public.refuse_row('idempotency_keys_unknown')
-    -- An operation may be retried only when the provider is proved to have executed nothing, or when
-    -- operators said so: then `phase_began_at` stays, and the retry is in doubt again.
+    -- An operation may be retried only when nothing was executed. If that is not proved,
+    -- `phase_began_at` stays, and the retry is in doubt again.
     when not (
       case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end
     ) then public.refuse_row('idempotency_keys_doubt')

@@ -9,7 +9,7 @@ export const CONSTANTS = {
 
   /** An hour less than Stripe keeps keys, for differences of clocks and for long calls. 0: keeps none. */
   PROVIDER_KEY_WINDOW_SECONDS: DAY_SECONDS - 3_600,
-  /** A lease outlasts two calls and their records; `readConfig` makes it longer for longer calls. */
+  /** A lease outlasts a call and its record: `readConfig` makes it two of the longest calls, at least. */
   LEASE_MS: 20_000,
   /** In one run, with the same provider key: most failures are over in a second. */
   CALL_ATTEMPTS: 3,

@@ -6,7 +6,7 @@ import { asService, inService } from '../../src/db/connection/transaction.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
   deleteExpiredKeys,
-  keepIfPartlyExecuted,
+  reportAbandoned,
   timeOutIfAbandoned,
   deleteOldTombstones,
 } from '../../src/recovery/reaper.ts'
@@ -156,9 +156,9 @@ function reaperStatements(config: Config): Statement[] {
     },
     {
       of: 'reaper',
-      name: 'keepIfPartlyExecuted',
+      name: 'reportAbandoned',
       arrange: abandon('authorized'),
-      run: (sql) => inService(sql, (tx) => keepIfPartlyExecuted(tx, kept)),
+      run: (sql) => inService(sql, (tx) => reportAbandoned(tx, kept)),
     },
     {
       of: 'reaper',

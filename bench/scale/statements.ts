@@ -147,7 +147,7 @@ function withClaim(
 
 function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture'): PhaseRecord {
   return {
-    runs: [{ phase: 'started', reached: null, outcome: undefined, startedAt: new Date() }],
+    tries: [{ phase: 'started', reached: null, outcome: undefined, startedAt: new Date() }],
     writes: { payment: paymentAfter(payment, { status, providerPaymentId: 'pi_x' }) },
   }
 }

@@ -29,7 +29,7 @@ import { onPayment } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const ${camel} = defineOperation('${operation}', {
   started:    { call: 'cancel',    record: record },              // -> finished (200, or 402)
 }, onPayment({ startsFrom: ['requires_capture'], subject }))
@@ -65,7 +65,7 @@ import { keepsStatus, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const ${camel} = defineOperation('${operation}', {
   started:    {                    record: record },              // -> finished (200)
 }, { startsFrom: ['requires_capture', 'succeeded'], subject, ...keepsStatus })

@@ -1,6 +1,6 @@
 // Makes the provider call of a phase. A call without a final outcome is repeated with the same
-// provider key, within the limits of tries, lease and shutdown. One that may have run is repeated only
-// while the provider still remembers that key: never, if it keeps none.
+// provider key, within the limits of tries, lease and shutdown. One that may have been
+// executed is repeated only while the provider still remembers that key: never, if it keeps none.
 import { recordStoredFailureIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import {
@@ -33,71 +33,71 @@ export async function callProvider(
   engine: Engine,
   operation: Operation,
   claimed: Lease,
-): Promise<Call> {
+): Promise<CallResult> {
   const name = operation.phases[claimed.claim.recoveryPoint]?.call
   if (name === undefined) return withoutCall(engine, claimed)
   const { inDoubt, phaseAgeMs } = claimed.claim
   if (inDoubt && isPastKeyWindow(engine, claimed, phaseAgeMs)) return keyForgotten(claimed)
   if (!endsInTime(engine)) {
-    return { kind: 'interrupted', lease: claimed, runs: [], inDoubt }
+    return { kind: 'interrupted', lease: claimed, tries: [], inDoubt }
   }
 
   if (claimed.claim.keyGeneration === 0) {
     return elsewhereIfProved(engine, operation, await tryCall(engine, name, claimed))
   }
   // The provider may have completed the call of an earlier key. Then it must not run again.
-  const lookedUp = await lookUpTried(engine, { name, lease: claimed, runs: [] })
+  const lookedUp = await lookUpTried(engine, { name, lease: claimed, tries: [] })
   if (lookedUp.outcome.outcome !== 'not_executed') return lookedUp.call
   const call = await tryCall(engine, name, lookedUp.call.lease)
-  return { ...call, runs: [...lookedUp.call.runs, ...call.runs] }
+  return { ...call, tries: [...lookedUp.call.tries, ...call.tries] }
 }
 
 /** Makes the call, and repeats it within the lease. */
-async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise<Call> {
+async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise<CallResult> {
   const lease = await renewForCall(engine, claimed)
   const provider = providerOf(engine, lease.subject)
-  const call = () =>
+  const callOnce = () =>
     withSpan(callSpan(lease.claim), async (describe) => {
       const identity = identityOf(lease)
       const outcome = await executeCall(provider, name, lease.subject, identity)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })
-  const runs: PhaseRun[] = []
+  const tries: PhaseRun[] = []
   const { phaseAgeMs } = lease.claim
   const beganAtMs = engine.clock.monotonicMs()
   let { inDoubt } = lease.claim
   for (;;) {
     const startedAt = engine.clock.now()
-    const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
+    const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, callOnce))) ?? interrupted
     const endedAt = engine.clock.now()
-    runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt, endedAt })
+    tries.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt, endedAt })
     if (isFinalOutcome(outcome)) {
-      const mayHaveRun = inDoubt || lease.claim.keyGeneration > 0
-      if (outcome.outcome === 'declined' && mayHaveRun) {
-        return await lookUpAfterRefusal(engine, { name, lease, runs }, outcome)
+      const mayBeExecuted = inDoubt || lease.claim.keyGeneration > 0
+      if (outcome.outcome === 'declined' && mayBeExecuted) {
+        return await lookUpAfterRefusal(engine, { name, lease, tries }, outcome)
       }
-      return { kind: 'final', lease, runs, outcome }
+      return { kind: 'final', lease, tries, outcome }
     }
     inDoubt ||= outcome.outcome === 'unknown'
     const storedFailure = outcome.outcome === 'unknown' ? outcome.storedFailure : undefined
     if (storedFailure !== undefined) await recordStoredFailure(engine, lease, storedFailure)
     if (storedFailure === 'certain') {
-      return await lookUpInstead(engine, { name, lease, runs }, FAILURE_STORED)
+      return await lookUpInstead(engine, { name, lease, tries }, FAILURE_STORED)
     }
-    if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
+    if (outcome === interrupted) return { kind: 'interrupted', lease, tries, inDoubt }
     const ageMs = phaseAgeMs + engine.clock.monotonicMs() - beganAtMs
     if (inDoubt && isPastKeyWindow(engine, lease, ageMs)) {
-      return await lookUpInstead(engine, { name, lease, runs }, KEY_FORGOTTEN)
+      return await lookUpInstead(engine, { name, lease, tries }, KEY_FORGOTTEN)
     }
     const waits = outcome.retryLater === true
-    if (waits && inDoubt) return (await lookUpTried(engine, { name, lease, runs })).call
-    if (!waits && runs.length < engine.settings.CALL_ATTEMPTS) {
-      await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
-      if (!endsInTime(engine)) return { kind: 'interrupted', lease, runs, inDoubt }
+    if (waits && inDoubt) return (await lookUpTried(engine, { name, lease, tries })).call
+    if (!waits && tries.length < engine.settings.CALL_ATTEMPTS) {
+      await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, tries.length)))
+      if (!endsInTime(engine)) return { kind: 'interrupted', lease, tries, inDoubt }
       if (coversCall(engine, lease)) continue
     }
-    return { kind: 'open', lease, runs, inDoubt, reason: outcome.reason, givesUp: false }
+    return { kind: 'open', lease, tries, inDoubt, reason: outcome.reason, givesUp: false }
   }
 }
 
@@ -121,41 +121,45 @@ const FAILURE_STORED = 'the provider failed, and keeps that as the result of thi
 const KEY_FORGOTTEN = 'the call may have run, and the provider may not know its key'
 
 /**
- * A call that may have run, and must not be repeated. If a lookup does not find it, it may still
- * happen later.
+ * A call that may have been executed, and must not be repeated. If a lookup does not find it, it may
+ * still be executed later.
  */
-async function lookUpInstead(engine: Engine, tried: TriedCall, reason: string): Promise<Call> {
+async function lookUpInstead(
+  engine: Engine,
+  tried: TriedCall,
+  reason: string,
+): Promise<CallResult> {
   const { call, outcome } = await lookUpTried(engine, tried)
   if (call.kind !== 'open' || outcome === interrupted) return call
   return { ...call, reason, givesUp: true }
 }
 
 /**
- * A refusal of a call that may have run before, also under an earlier provider key: the refusal may
- * be due to that run. It counts only when a lookup does not find the run.
+ * A refusal of a call that may have been executed before, also under an earlier provider key: the
+ * refusal may be due to that. It counts only when a lookup does not find the call.
  */
 async function lookUpAfterRefusal(
   engine: Engine,
   tried: TriedCall,
   refusal: Declined,
-): Promise<Call> {
+): Promise<CallResult> {
   const { call, outcome } = await lookUpTried(engine, tried)
   if (outcome.outcome !== 'not_executed') return call
   // The last try in the timeline is the one that led to the step.
-  return { kind: 'final', lease: call.lease, runs: tried.runs, outcome: refusal }
+  return { kind: 'final', lease: call.lease, tries: tried.tries, outcome: refusal }
 }
 
 /** A call that was made under this lease. */
 interface TriedCall {
   readonly name: PhaseCall
   readonly lease: Lease
-  readonly runs: readonly PhaseRun[]
+  readonly tries: readonly PhaseRun[]
 }
 
 async function lookUpTried(
   engine: Engine,
-  { name, lease: held, runs }: TriedCall,
-): Promise<{ readonly call: Call; readonly outcome: Outcome<unknown> }> {
+  { name, lease: held, tries }: TriedCall,
+): Promise<{ readonly call: CallResult; readonly outcome: Outcome<unknown> }> {
   const lease = await renewForCall(engine, held)
   const { claim, subject } = lease
   const startedAt = engine.clock.now()
@@ -170,14 +174,18 @@ async function lookUpTried(
   })
   const outcome = (await beforeDue(engine.shutdown, lookingUp)) ?? interrupted
   const endedAt = engine.clock.now()
-  const run = { phase: claim.recoveryPoint, reached: null, outcome, startedAt, endedAt }
-  return { call: callAfter(lease, [...runs, run], outcome), outcome }
+  const lookup = { phase: claim.recoveryPoint, reached: null, outcome, startedAt, endedAt }
+  return { call: callAfter(lease, [...tries, lookup], outcome), outcome }
 }
 
-function callAfter(lease: Lease, runs: readonly PhaseRun[], outcome: Outcome<unknown>): Call {
-  if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs, outcome }
-  if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt: true }
-  return { kind: 'open', lease, runs, inDoubt: true, reason: outcome.reason, givesUp: false }
+function callAfter(
+  lease: Lease,
+  tries: readonly PhaseRun[],
+  outcome: Outcome<unknown>,
+): CallResult {
+  if (isFinalOutcome(outcome)) return { kind: 'final', lease, tries, outcome }
+  if (outcome === interrupted) return { kind: 'interrupted', lease, tries, inDoubt: true }
+  return { kind: 'open', lease, tries, inDoubt: true, reason: outcome.reason, givesUp: false }
 }
 
 /** Looks up at the provider what a call did. Executes nothing. */
@@ -197,7 +205,7 @@ export async function lookUpCall(
   return await neverThrows(engine, lookUp, { kind: 'look' }, { looked: false })
 }
 
-/** A call for which this process cannot wait any longer. It may still run, or may have run. */
+/** A call for which this process cannot wait any longer. It may have been executed, or still be. */
 const interrupted: Extract<Outcome<never>, { outcome: 'unknown' }> = {
   outcome: 'unknown',
   reason: 'the worker was stopped before the answer came',
@@ -205,14 +213,14 @@ const interrupted: Extract<Outcome<never>, { outcome: 'unknown' }> = {
   answered: { error: 'the worker was stopped before the answer came' },
 }
 
-function withoutCall({ clock }: Engine, lease: Lease): Call {
-  const phase = lease.claim.recoveryPoint
-  const run = { phase, reached: null, outcome: undefined, startedAt: clock.now() }
-  return { kind: 'final', lease, runs: [run], outcome: undefined }
+function withoutCall({ clock }: Engine, lease: Lease): CallResult {
+  const { recoveryPoint: phase } = lease.claim
+  const tries = [{ phase, reached: null, outcome: undefined, startedAt: clock.now() }]
+  return { kind: 'final', lease, tries, outcome: undefined }
 }
 
 /**
- * Whether a call that may have run can no longer be repeated, because the provider may have
+ * Whether a call that may have been executed can no longer be repeated, because the provider may have
  * forgotten its key, or keeps none. Repeating the call then could charge twice.
  */
 function isPastKeyWindow(engine: Engine, { subject }: Lease, phaseAgeMs: number): boolean {
@@ -220,8 +228,8 @@ function isPastKeyWindow(engine: Engine, { subject }: Lease, phaseAgeMs: number)
   return phaseAgeMs >= keyWindowSeconds(capabilities, engine.settings) * 1_000
 }
 
-function keyForgotten(lease: Lease): Call {
-  return { kind: 'open', lease, runs: [], inDoubt: true, reason: KEY_FORGOTTEN, givesUp: true }
+function keyForgotten(lease: Lease): CallResult {
+  return { kind: 'open', lease, tries: [], inDoubt: true, reason: KEY_FORGOTTEN, givesUp: true }
 }
 
 /**
@@ -256,11 +264,11 @@ async function neverThrows(
 }
 
 /** The result of a phase's provider call, with every try for the timeline. */
-export type Call =
+export type CallResult =
   | {
       readonly kind: 'final'
       readonly lease: Lease
-      readonly runs: readonly PhaseRun[]
+      readonly tries: readonly PhaseRun[]
       /**
        * Undefined in a phase without a provider call. `not_executed`: the operation goes on
        * elsewhere.
@@ -270,8 +278,8 @@ export type Call =
   | {
       readonly kind: 'open'
       readonly lease: Lease
-      readonly runs: readonly PhaseRun[]
-      /** Whether any call of this phase may have run, under this or an earlier owner. */
+      readonly tries: readonly PhaseRun[]
+      /** Whether any call of this phase may have been executed, under this or an earlier owner. */
       readonly inDoubt: boolean
       readonly reason: string
       /** Whether to give up, even if the job has retries left. */
@@ -279,14 +287,14 @@ export type Call =
     }
   | InterruptedCall
 
-export type FinalCall = Extract<Call, { kind: 'final' }>
-export type OpenCall = Extract<Call, { kind: 'open' }>
+export type FinalCall = Extract<CallResult, { kind: 'final' }>
+export type OpenCall = Extract<CallResult, { kind: 'open' }>
 
-/** The process shuts down before the call ends, or before it is made. Another worker continues. */
+/** The process shuts down, before the call ends or before it is made. Another worker continues. */
 export interface InterruptedCall {
   readonly kind: 'interrupted'
   readonly lease: Lease
-  readonly runs: readonly PhaseRun[]
+  readonly tries: readonly PhaseRun[]
   readonly inDoubt: boolean
 }
 
@@ -296,14 +304,14 @@ export interface InterruptedCall {
  * on one object says nothing about an earlier call on it. A process without one of the two providers
  * leaves the operation to one that has both. See docs/decisions/0063-failover-only-when-proved.md.
  */
-function elsewhereIfProved(engine: Engine, { phases }: Operation, call: Call): Call {
+function elsewhereIfProved(engine: Engine, { phases }: Operation, call: CallResult): CallResult {
   if (call.kind !== 'open' || call.inDoubt) return call
-  const { lease, runs } = call
-  const last = runs.at(-1)?.outcome
+  const { lease, tries } = call
+  const last = tries.at(-1)?.outcome
   if (last?.outcome !== 'not_executed' || last.aboutObject === true) return call
   const step = phases[lease.claim.recoveryPoint]?.elsewhere?.(lease.subject)
   if (step?.kind !== 'advance') return call
   const { all } = engine.providers
   const hasBoth = [lease.subject, step.subject].every((at) => all.includes(providerOf(engine, at)))
-  return hasBoth ? { kind: 'final', lease, runs, outcome: last } : call
+  return hasBoth ? { kind: 'final', lease, tries, outcome: last } : call
 }

@@ -73,8 +73,8 @@ interface LookPhase<Point extends string, Subject, Name extends PhaseRead> {
 }
 
 /**
- * A phase without a provider call. It is recorded with the phase before, so it costs
- * no commit. It runs by itself only if an earlier version left an operation at its recovery point.
+ * A phase without a provider call. It is recorded with the phase before, so it costs no commit. It runs by
+ * itself after a phase that announces or stores, or where an earlier version left an operation.
  */
 interface LocalPhase<Point extends string, Subject> {
   readonly call?: undefined
@@ -121,12 +121,13 @@ export type Mark<Subject> = (marking: Marking, subject: Subject) => Promise<unkn
 export interface OperationResource<Subject> {
   /** Returns the object on which the phases work. */
   readonly subject: (input: OperationInput) => Subject
-  /** The provider call may have run; the outcome resolver finds out. */
+  /** The provider call may have been executed; the outcome resolver finds out. */
   readonly markUnknown: Mark<Subject>
   /**
-   * It is proved that the provider did nothing in this phase; the client's next retry continues.
+   * Nothing happened in this phase; the client's next retry continues. What began with the operation has
+   * failed; an older payment gets back its status.
    */
-  readonly markFailed: Mark<Subject>
+  readonly markGivenUp: Mark<Subject>
   /** The client canceled the operation before any call; nothing happens under its key any more. */
   readonly markCanceled: Mark<Subject>
   /** An unknown outcome is known, or is about to be; the operation works on its resource again. */

@@ -103,10 +103,7 @@ export interface Shutdown {
   leftMs(): number | undefined
 }
 
-/**
- * The share of a shutdown that is reserved for handing over and closing. pg-boss polls once a
- * second.
- */
+/** The share of a shutdown that is reserved for handing over and closing. */
 const CLOSING_SHARE = 0.25
 const CLOSING_MAX_MS = 2_000
 

@@ -16,7 +16,7 @@ export class LeaseLostError extends Error {
 }
 
 export interface Lease {
-  /** The operation as it was claimed. What its phases have changed since is in `subject`. */
+  /** The operation at its recovery point of now. What its phases have changed is in `subject`. */
   readonly claim: Claim
   /** The object on which the operation's phases work, as it is now. */
   readonly subject: unknown

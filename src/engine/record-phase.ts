@@ -100,9 +100,9 @@ async function hasReached(engine: Engine, { claim }: Lease, reached: string): Pr
   }
 }
 
-function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): void {
+function logPhase({ log }: Engine, { claim }: Lease, { tries }: PhaseRecord): void {
   const { id, operation, attempt, leaseEpoch } = claim
-  for (const { phase, reached, outcome } of runs) {
+  for (const { phase, reached, outcome } of tries) {
     if (reached === null) continue
     log.info(
       { operation: id, type: operation, attempt, leaseEpoch, outcome: outcome?.outcome },
@@ -110,8 +110,6 @@ function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): voi
     )
   }
 }
-
-type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'outcome'>
 
 interface RecordedStep {
   /** The last step, when there are several recovery points. */
@@ -124,21 +122,21 @@ interface RecordedStep {
  * The step of the phase with the call, extended by the local phases that follow: they need no commit of
  * their own.
  */
-function nextStep(clock: Pick<Clock, 'now'>, operation: Operation, call: CallResult): RecordedStep {
+function nextStep(clock: Pick<Clock, 'now'>, operation: Operation, call: FinalCall): RecordedStep {
   let step = stepOf(operation, call)
   let { writes } = step
-  const runs = reaching(call.runs, step)
+  const tries = reaching(call.tries, step)
   while (step.kind === 'advance') {
     const { to: phase, subject } = step
     const next = operation.phases[phase]
     if (next === undefined || next.call !== undefined) break
     const localStep = next.record(subject)
     if (isApart(localStep.writes) || isApart(writes)) break
-    runs.push({ phase, reached: reachedBy(localStep), outcome: undefined, startedAt: clock.now() })
+    tries.push({ phase, reached: reachedBy(localStep), outcome: undefined, startedAt: clock.now() })
     writes = withChange(writes, localStep.writes)
     step = localStep
   }
-  return { step, record: { runs, writes } }
+  return { step, record: { tries, writes } }
 }
 
 /**
@@ -163,13 +161,10 @@ const isApart = ({ announces, stores }: Writes) => announces !== undefined || st
 /** The last try is the one that led to the step. */
 function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): PhaseRun[] {
   const last = tries.length - 1
-  return tries.map((run, index) => (index === last ? { ...run, reached: reachedBy(step) } : run))
+  return tries.map((one, index) => (index === last ? { ...one, reached: reachedBy(step) } : one))
 }
 
-function stepOf(
-  { phases, name }: Operation,
-  { lease, outcome }: CallResult,
-): Step<string, unknown> {
+function stepOf({ phases, name }: Operation, { lease, outcome }: FinalCall): Step<string, unknown> {
   const { claim, subject } = lease
   const { recoveryPoint, fees } = claim
   const phase = phases[recoveryPoint]

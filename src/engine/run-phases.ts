@@ -1,5 +1,5 @@
 // The engine: claims an operation and runs its atomic phases. Between two recovery points there is
-// at most one provider call, made outside of any transaction. Then one transaction, fenced by lease
+// at most one provider call, repeated under one provider key, outside of any transaction. Then one transaction, fenced by lease
 // epoch and recovery point, records the outcome and advances.
 import { enqueueRetry, giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
@@ -10,7 +10,7 @@ import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
 import {
   callProvider,
-  type Call,
+  type CallResult,
   type FinalCall,
   type InterruptedCall,
   type OpenCall,
@@ -95,29 +95,20 @@ async function runPhases(
   lookedUp?: FinalCall,
 ): Promise<RunResult> {
   const { tenantId } = start.claim
-  engine.running.add(tenantId, 1)
-  try {
-    return await runEachPhase(engine, operation, start, lookedUp)
-  } finally {
-    engine.running.add(tenantId, -1)
-  }
-}
-
-async function runEachPhase(
-  engine: Engine,
-  operation: Operation,
-  start: Lease,
-  lookedUp: FinalCall | undefined,
-): Promise<RunResult> {
   let lease = start
   let call = lookedUp
   const hasJob = lookedUp === undefined
-  for (;;) {
-    const phase = runPhase.bind(undefined, engine, operation, lease, { hasJob, lookedUp: call })
-    const next = await withSpan(phaseSpan(lease.claim), phase)
-    if (typeof next === 'string') return next
-    lease = next
-    call = undefined
+  engine.running.add(tenantId, 1)
+  try {
+    for (;;) {
+      const phase = runPhase.bind(undefined, engine, operation, lease, { hasJob, lookedUp: call })
+      const next = await withSpan(phaseSpan(lease.claim), phase)
+      if (typeof next === 'string') return next
+      lease = next
+      call = undefined
+    }
+  } finally {
+    engine.running.add(tenantId, -1)
   }
 }
 
@@ -150,7 +141,7 @@ async function runPhase(
 function withoutRecord({ lease }: FinalCall): OpenCall {
   const reason = 'the answer of the provider cannot be recorded'
   // Without the tries: their text may be what the database refuses.
-  return { kind: 'open', lease, runs: [], inDoubt: true, reason, givesUp: true }
+  return { kind: 'open', lease, tries: [], inDoubt: true, reason, givesUp: true }
 }
 
 /**
@@ -159,7 +150,7 @@ function withoutRecord({ lease }: FinalCall): OpenCall {
 async function giveBack(
   engine: Engine,
   operation: Operation,
-  { lease, runs, inDoubt, reason, givesUp }: OpenCall,
+  { lease, tries, inDoubt, reason, givesUp }: OpenCall,
   hasJob: boolean,
 ): Promise<RunResult> {
   const { claim, subject } = lease
@@ -184,13 +175,13 @@ async function giveBack(
         }),
         checkDelaysSeconds,
       }),
-      appendPhaseRuns(tx, [{ owner: claim, runs }]),
+      appendPhaseRuns(tx, [{ owner: claim, tries }]),
     ])
     // Checked before the resource is marked, because a new owner may have moved the resource on.
     if (!isOwner) throw new LeaseLostError(claim)
     const marking = { tx, key: claim.key }
     if (status === 'unknown') await operation.markUnknown(marking, subject)
-    if (status === 'failed_retryable') await operation.markFailed(marking, subject)
+    if (status === 'failed_retryable') await operation.markGivenUp(marking, subject)
     if (status === 'pending' && !hasJob) await enqueueRetry(tx, claim)
   })
   engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
@@ -203,13 +194,13 @@ async function giveBack(
 /** Ends a run because its process shuts down. The operation gets a new job for the next worker. */
 async function handOver(
   engine: Engine,
-  { lease, runs, inDoubt }: InterruptedCall,
+  { lease, tries, inDoubt }: InterruptedCall,
 ): Promise<RunResult> {
   const { claim } = lease
   await inTenant(engine.store.sql, claim.tenantId, async (tx) => {
     const [isOwner] = await together([
       handOverIfOwner(tx, claim, inDoubt, currentTraceparent()),
-      appendPhaseRuns(tx, [{ owner: claim, runs }]),
+      appendPhaseRuns(tx, [{ owner: claim, tries }]),
     ])
     if (!isOwner) throw new LeaseLostError(claim)
   })
@@ -218,16 +209,20 @@ async function handOver(
   return 'handed_over'
 }
 
-function observeCalls(engine: Engine, { lease, runs }: Call): void {
+function observeCalls(engine: Engine, { lease, tries }: CallResult): void {
   const { operation, recoveryPoint: phase } = lease.claim
   const { name: provider } = providerOf(engine, lease.subject)
-  for (const { outcome } of runs) {
+  for (const { outcome } of tries) {
     if (outcome !== undefined)
       engine.observe.called({ operation, phase, provider }, outcome.outcome)
   }
 }
 
-function observePhase({ observe, clock }: Engine, { lease }: Call, startedAtMs: number): void {
+function observePhase(
+  { observe, clock }: Engine,
+  { lease }: CallResult,
+  startedAtMs: number,
+): void {
   const { operation, recoveryPoint: phase } = lease.claim
   observe.recorded({ operation, phase }, (clock.monotonicMs() - startedAtMs) / 1_000)
 }

@@ -15,7 +15,8 @@ import {
 import type { Engine } from '../engine/engine.ts'
 import { applyDisputeEvent, applyEarlyFraudWarning } from './follow-dispute/apply-dispute-event.ts'
 import { applyPaymentEvent } from './follow-payment/apply-payment-event.ts'
-import { type EventResult, pursue, reserve } from './operations-of-events.ts'
+import { pursue, reserve } from './operations-of-events.ts'
+import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
 import { randomUUIDv7 } from 'node:crypto'
 import {
   endCancellation,
@@ -46,7 +47,7 @@ import { createRefund } from './create-refund/phases.ts'
 export async function applyProviderEvent(
   engine: Engine,
   ref: ProviderEventRef,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const { sql } = engine.store
   const event = await findProviderEvent(sql, ref)
   if (event === undefined) throw new Error(`there is no event ${ref.id}`)
@@ -56,7 +57,10 @@ export async function applyProviderEvent(
   return result
 }
 
-async function applyBySubject(engine: Engine, event: StoredProviderEvent): Promise<EventResult> {
+async function applyBySubject(
+  engine: Engine,
+  event: StoredProviderEvent,
+): Promise<ProviderEventStatus> {
   if (event.type === CANCELLATION) return await applyCancellation(engine, event)
   switch (event.about) {
     case 'payment':
@@ -78,7 +82,7 @@ type Undone = Exclude<CancellationStatus, 'in_progress'> | 'pending'
 async function applyCancellation(
   engine: Engine,
   { subject, objectId }: StoredProviderEvent,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   if (subject === null) return 'unmatched'
   const { sql } = engine.store
   const { tenantId } = subject

@@ -1,5 +1,5 @@
 // Marks the payment of an operation when the engine cannot continue by itself. All operations on a
-// payment share these functions. Every update names the status that it leaves.
+// payment share these functions.
 import { changePayment, markProcessingAgain, resumePayment } from '../db/payments/payments.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
 import {
@@ -39,7 +39,7 @@ export function onPayment<Subject extends PaymentSubject>({
     subject,
     markUnknown: ({ tx, key }, { payment }) =>
       changePayment(tx, payment, withStatus(payment, 'unknown'), key),
-    markFailed: ({ tx, key }, { payment }) =>
+    markGivenUp: ({ tx, key }, { payment }) =>
       changePayment(tx, payment, withStatus(payment, statusBefore(payment, startsFrom)), key),
     markCanceled: ({ tx, key }, { payment }) =>
       changePayment(tx, payment, canceledBeforeCall(payment, startsFrom), key),
@@ -74,7 +74,7 @@ function canceledBeforeCall(
 export const keepsStatus = {
   changesStatus: false,
   markUnknown: keep,
-  markFailed: keep,
+  markGivenUp: keep,
   markCanceled: keep,
   markResumed: keep,
   markReopened: keep,

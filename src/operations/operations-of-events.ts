@@ -11,9 +11,6 @@ import { isFinal, type Payment } from '../domain/payments/payment.ts'
 import type { Engine } from '../engine/engine.ts'
 import { reopenOperation } from '../engine/reopen-operation.ts'
 
-/** The status of an event. A `pending` event must be applied again later. */
-export type EventResult = ProviderEventStatus
-
 /**
  * Reserves the operation; a later look at the event waits for it.
  *
@@ -24,7 +21,7 @@ export async function reserve(
   begun: Omit<Intent, 'id' | 'fingerprint' | 'retentionSeconds'>,
   write: WriteResources,
   firstEvent?: string,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const intent: Intent = {
     ...begun,
     id: randomUUIDv7(),
@@ -46,7 +43,7 @@ export async function pursue(
   engine: Engine,
   operation: IdempotencyKey,
   payment: Payment,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   switch (operation.status) {
     case 'completed':
       return 'applied'
@@ -64,7 +61,7 @@ export async function reopen(
   engine: Engine,
   operation: IdempotencyKey,
   payment: Payment,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   try {
     await reopenOperation(engine, operation)
     return 'pending'

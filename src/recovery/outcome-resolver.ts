@@ -29,8 +29,8 @@ import { recordVerdict } from './verdicts.ts'
 import { reportStuck } from './stuck-outcomes.ts'
 
 /**
- * `settled`: the call had happened or was declined, and the outcome is recorded now. `absent`: it is proved
- * that nothing happened, and the client's next retry runs the operation again. `unclear`: the outcome is
+ * `settled`: the call had happened or was declined, and the outcome is recorded now. `absent`: nothing
+ * happened, and the client's next retry runs the operation again. `unclear`: the outcome is
  * still unknown. `postponed`: no lookup was made, because too many wait for the provider.
  */
 type Result = 'settled' | 'absent' | 'unclear' | 'postponed'
@@ -96,9 +96,15 @@ async function resolveOne(
   const startedAt = clock.now()
   const outcome = await lookUp(engine, check, criteria)
   const endedAt = clock.now()
-  const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt, endedAt }
+  const lookup: PhaseRun = {
+    phase: check.recoveryPoint,
+    reached: null,
+    outcome,
+    startedAt,
+    endedAt,
+  }
   if (outcome === undefined || isFinalOutcome(outcome))
-    return await recordFound(engine, check, outcome, run)
+    return await recordFound(engine, check, outcome, lookup)
   if (isPostponed(engine, check, outcome)) {
     await postponeCheckIfUnknown(engine.store.sql, check)
     return 'postponed'
@@ -107,7 +113,7 @@ async function resolveOne(
   const isMarked = await inTenant(engine.store.sql, check.tenantId, async (tx) => {
     const owner = absence === undefined ? check : await markAbsent(tx, engine, check, absence)
     if (owner === undefined) return false
-    await appendPhaseRuns(tx, [{ owner, runs: [run] }])
+    await appendPhaseRuns(tx, [{ owner, tries: [lookup] }])
     await recordVerdict(tx, check, outcome, absence)
     return true
   })
@@ -183,7 +189,7 @@ async function recordFound(
   engine: Engine,
   check: DueCheck,
   outcome: FinalOutcome<unknown> | undefined,
-  run: PhaseRun,
+  lookup: PhaseRun,
 ): Promise<Result> {
   const { settings, clock, store } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
@@ -198,7 +204,7 @@ async function recordFound(
   }
   const operation = operationNamed(engine, claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
-  await runFromLookup(engine, operation, { kind: 'final', lease, runs: [run], outcome })
+  await runFromLookup(engine, operation, { kind: 'final', lease, tries: [lookup], outcome })
   engine.log.info(
     { operation: check.id, phase: check.recoveryPoint, outcome: outcome?.outcome },
     'an unknown outcome was resolved',
@@ -217,7 +223,7 @@ interface ResolverParts extends Pick<Engine, 'operations'> {
  *
  * @param ref as it was looked up: it must be unchanged.
  */
-export async function claimIfUnknown(
+export async function claimUnknownRow(
   tx: Transaction,
   ref: Fence,
   leaseMs: number,
@@ -246,7 +252,7 @@ export async function claimUnknown(
   engine: ResolverParts,
   seen: Fence,
 ): Promise<Claim | undefined> {
-  const claim = await claimIfUnknown(tx, seen, engine.settings.LEASE_MS)
+  const claim = await claimUnknownRow(tx, seen, engine.settings.LEASE_MS)
   if (claim === undefined) return undefined
   const operation = operationNamed(engine, claim.operation)
   await operation.markResumed({ tx, key: claim.key }, operation.subject(claim))
@@ -267,7 +273,7 @@ export async function markAbsent(
   const claim = await claimUnknown(tx, engine, seen)
   if (claim === undefined) return undefined
   const operation = operationNamed(engine, claim.operation)
-  await operation.markFailed({ tx, key: claim.key }, operation.subject(claim))
+  await operation.markGivenUp({ tx, key: claim.key }, operation.subject(claim))
   await dropFallbackIfOwner(tx, claim)
   const isGivenBack = await giveBackIfOwner(tx, claim, {
     status: 'failed_retryable',

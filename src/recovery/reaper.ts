@@ -33,7 +33,7 @@ export async function reap(
   const reaping = { limit, retention: settings }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
   const keep = async () => {
-    const kept = await inService(sql, (tx) => keepIfPartlyExecuted(tx, reaping))
+    const kept = await inService(sql, (tx) => reportAbandoned(tx, reaping))
     for (const { id } of kept)
       log.warn({ operation: id }, 'given up partly executed, and never retried')
     return kept.length
@@ -56,14 +56,14 @@ interface Reaping {
 const isAbandoned = (sql: Sql | Transaction): Fragment =>
   sql`status = 'failed_retryable' and expires_at < now()`
 
-/** `phase_began_at` is the time of a call that only operators said did not happen. */
-const hasNoEffect = (sql: Sql | Transaction): Fragment =>
+/** `phase_began_at` is the time of a call whose absence is not proved. */
+const wasNeverBegun = (sql: Sql | Transaction): Fragment =>
   sql`${isAbandoned(sql)} and ${isWithoutEffect(sql)} and phase_began_at is null`
 
-const mayHaveEffect = (sql: Sql | Transaction): Fragment =>
+const stoppedInDoubt = (sql: Sql | Transaction): Fragment =>
   sql`${isAbandoned(sql)} and (not ${isWithoutEffect(sql)} or phase_began_at is not null)`
 
-const isPartlyExecuted = (sql: Sql | Transaction): Fragment =>
+const stoppedHalfWay = (sql: Sql | Transaction): Fragment =>
   sql`${isAbandoned(sql)} and not ${isWithoutEffect(sql)}`
 
 /** Neither status changes. The operation of a declined payment may still have to cancel it. */
@@ -85,7 +85,7 @@ export function timeOutIfAbandoned(
   response: StoredResponse,
   reaping: Reaping,
 ): Promise<number> {
-  return completeIf(sql, hasNoEffect(sql), hasNoEffect(sql), response, reaping)
+  return completeIf(sql, wasNeverBegun(sql), wasNeverBegun(sql), response, reaping)
 }
 
 /**
@@ -97,8 +97,8 @@ export function completeIfOvertaken(
   response: StoredResponse,
   reaping: Reaping,
 ): Promise<number> {
-  const found = sql`${isPartlyExecuted(sql)} and ${isOvertaken(sql)}`
-  return completeIf(sql, found, isPartlyExecuted(sql), response, reaping)
+  const found = sql`${stoppedHalfWay(sql)} and ${isOvertaken(sql)}`
+  return completeIf(sql, found, stoppedHalfWay(sql), response, reaping)
 }
 
 async function completeIf(
@@ -127,11 +127,11 @@ type KeptRow = OperationRef & {
 }
 
 /**
- * Extends the retention of operations that stopped half-way, and opens a finding about each: only their
- * client or a person can decide about them. So each is reported once per retention, and does not block
+ * Extends the retention of operations that stopped half-way or in doubt, and opens a finding about each:
+ * only their client or a person can decide about them. So each is reported once per retention, and does not block
  * the deletion of others.
  */
-export async function keepIfPartlyExecuted(
+export async function reportAbandoned(
   tx: Transaction,
   { limit, retention }: Reaping,
 ): Promise<OperationRef[]> {
@@ -140,11 +140,11 @@ export async function keepIfPartlyExecuted(
     set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
     where (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
-      where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
+      where ${stoppedInDoubt(tx)} and not (${stoppedHalfWay(tx)} and ${isOvertaken(tx)})
       order by expires_at
       limit ${limit}
     )
-    and ${mayHaveEffect(tx)}
+    and ${stoppedInDoubt(tx)}
     returning
       tenant_id as "tenantId", id, payment_id as "paymentId", refund_id as "refundId",
       operation, recovery_point, last_error as reason

@@ -86,8 +86,8 @@ describe('a run', () => {
     expect(await run(ref, { engine })).toBe('finished')
 
     expect(seen).toEqual(['authorized', 'finished'])
-    const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
-    expect(runs.map(({ phase, reached, outcome }) => [phase, reached, outcome])).toEqual([
+    const tries = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+    expect(tries.map(({ phase, reached, outcome }) => [phase, reached, outcome])).toEqual([
       [null, 'started', null],
       ['started', 'authorized', 'done'],
       ['authorized', 'captured', 'done'],
@@ -484,8 +484,8 @@ test('the provider key is the same for every try, and different for every phase'
   await run(ref)
   await run(ref)
 
-  const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
-  const keys = runs.map((phaseRun) => phaseRun.asked?.['provider_key'])
+  const tries = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+  const keys = tries.map((phaseRun) => phaseRun.asked?.['provider_key'])
   const [started, authorized] = [`atomic_${ref.id}_started`, `atomic_${ref.id}_authorized`]
   expect(keys).toEqual([undefined, ...Array<string>(5).fill(started), authorized, undefined])
 })
@@ -494,10 +494,10 @@ test('tries of one millisecond stay in the order in which they were made', async
   const ref = await t.accept()
   const startedAt = new Date()
   const phases = Array.from({ length: 12 }, (_, index) => `phase_${index}`)
-  const runs = phases.map((phase) => ({ phase, reached: null, outcome: undefined, startedAt }))
+  const tries = phases.map((phase) => ({ phase, reached: null, outcome: undefined, startedAt }))
   const owner = { ...ref, operation: 'payment.create', attempt: 1, leaseEpoch: 1 }
 
-  await inTenant(t.engine.store.sql, ref.tenantId, (tx) => appendPhaseRuns(tx, [{ owner, runs }]))
+  await inTenant(t.engine.store.sql, ref.tenantId, (tx) => appendPhaseRuns(tx, [{ owner, tries }]))
 
   const listed = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
   expect(listed.map(({ phase }) => phase)).toEqual([null, ...phases])

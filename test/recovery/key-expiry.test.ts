@@ -6,7 +6,7 @@ import type { Sql, Store, Transaction } from '../../src/db/connection/client.ts'
 import {
   completeIfOvertaken,
   deleteExpiredKeys,
-  keepIfPartlyExecuted,
+  reportAbandoned,
   timeOutIfAbandoned,
   deleteOldTombstones,
 } from '../../src/recovery/reaper.ts'
@@ -170,7 +170,7 @@ test.each(untouchable)('does not touch an expired key that is %s', async (_, mak
   const before = await readRow(sql, ref)
 
   const timedOut = await timeOutIfAbandoned(sql, timeout, kept)
-  const halfway = await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))
+  const halfway = await sql.begin((tx) => reportAbandoned(tx, kept))
   const deleted = await reapAll()
 
   expect([timedOut, halfway, deleted]).toEqual([0, [], 0])
@@ -223,7 +223,7 @@ describe('an operation that failed half-way, and whose payment has ended since',
   test.each(['succeeded', 'canceled'])('%s, gets a final answer and no finding', async (status) => {
     const ref = await withPayment(status)
 
-    expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toEqual([])
+    expect(await sql.begin((tx) => reportAbandoned(tx, kept))).toEqual([])
     expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(1)
 
     const row = await readRow(sql, ref)
@@ -240,14 +240,14 @@ describe('an operation that failed half-way, and whose payment has ended since',
 
     expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(0)
     expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
-    expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toMatchObject([ref])
+    expect(await sql.begin((tx) => reportAbandoned(tx, kept))).toMatchObject([ref])
   })
 
   test.each(['requires_capture', 'declined'])('is kept while the payment is %s', async (status) => {
     await withPayment(status)
 
     expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
-    expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toHaveLength(1)
+    expect(await sql.begin((tx) => reportAbandoned(tx, kept))).toHaveLength(1)
   })
 })
 
@@ -280,7 +280,7 @@ describe('operations with retentions of their own', () => {
   }
 
   test('are kept half-way for them', async () => {
-    await expectEach(failedHalfway, () => sql.begin((tx) => keepIfPartlyExecuted(tx, own)))
+    await expectEach(failedHalfway, () => sql.begin((tx) => reportAbandoned(tx, own)))
   })
 
   test('are completed for them when another one has ended their payment', async () => {
@@ -401,7 +401,7 @@ test('the reaper reads a large table by its indexes', async () => {
     ['idempotency_keys_expired', (to) => deleteExpiredKeys(to, 500)],
     ['idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
     ['idempotency_keys_given_up', (to) => completeIfOvertaken(to, timeout, kept)],
-    ['idempotency_keys_given_up', (to) => keepIfPartlyExecuted(to as unknown as never, kept)],
+    ['idempotency_keys_given_up', (to) => reportAbandoned(to as unknown as never, kept)],
   ]
   for (const [index, run] of statements) {
     const plan = JSON.stringify(await explain(sql, /^\s*(with|delete|update|select\n)/, run))

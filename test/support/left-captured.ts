@@ -28,5 +28,5 @@ export async function leaveCaptured(t: TestEngine, ref: OperationRef): Promise<v
     outcome: captured,
     startedAt: new Date(),
   }
-  await advanceIfOwner(engine.store.sql, claim, 'captured', LEASE_MS, { runs: [run], writes })
+  await advanceIfOwner(engine.store.sql, claim, 'captured', LEASE_MS, { tries: [run], writes })
 }

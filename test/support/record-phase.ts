@@ -8,7 +8,7 @@ import {
 } from '../../src/db/operations/record-phases.ts'
 import type { StoredResponse } from '../../src/domain/operations/operation.ts'
 
-const EMPTY_RECORD: PhaseRecord = { runs: [], writes: {} }
+const EMPTY_RECORD: PhaseRecord = { tries: [], writes: {} }
 
 export function advanceIfOwner(
   sql: Sql,

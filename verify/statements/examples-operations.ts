@@ -7,7 +7,7 @@ import { findSecondsUntilStart } from '../../src/http/keyed/keyed-answer.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
 import { addReplays, listReplays } from '../../src/http/keyed/replay-counter.ts'
 import { doOnce } from '../../src/http/keyed/keyed-locally.ts'
-import { releaseKeys } from '../../src/db/idempotency/reserve-keys.ts'
+import { deleteKeys } from '../../src/db/idempotency/reserve-keys.ts'
 import { noResource } from '../../src/db/idempotency/intent.ts'
 import * as payments from '../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
@@ -24,7 +24,7 @@ import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-ru
 import * as requestedChecks from '../../src/db/operations/requested-checks.ts'
 import { claimDueChecks, postponeCheckIfUnknown } from '../../src/recovery/due-checks.ts'
 import { dropEvidenceIfSame } from '../../src/recovery/verdicts.ts'
-import { claimIfUnknown } from '../../src/recovery/outcome-resolver.ts'
+import { claimUnknownRow } from '../../src/recovery/outcome-resolver.ts'
 import * as reaper from '../../src/recovery/reaper.ts'
 import { closeFindingsOfIdle, openFindingsOfStuck } from '../../src/recovery/stuck-outcomes.ts'
 import * as sweeper from '../../src/recovery/sweeper.ts'
@@ -84,10 +84,17 @@ const refundIntent = {
   refundId: ID,
   details: { amountMinor: 500, reason: null, reference: null, metadata: {} },
 }
-const paymentIntent = {
-  ...intent,
-  details: { ...payments.detailsOfPayment(payment, 'stripe'), customer: 'cus_1' },
-}
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: 'cus_1',
+  description: null,
+  reference: null,
+  metadata: {},
+} as const
+const paymentIntent = { ...intent, details: payments.detailsOfPayment(PAYMENT, 'stripe') }
 const retriedIntent = { ...intent, expiredKeys: 'new', firstSent: NOW } as const
 
 const reserved = { ...localReservation, tenant_id: ID, job_id: ID }
@@ -119,7 +126,7 @@ const idempotencyExamples: readonly Example[] = [
   ),
   // It is too old for that.
   example(reserveEach, [[retriedIntent], noResource], [[reserved], [tombstone]]),
-  example(releaseKeys, [ID, [REF]]),
+  example(deleteKeys, [ID, [REF]]),
   example(payments.insertPayments, [ID, [paymentIntent]]),
   example(
     payments.markProcessingIfIn,
@@ -175,7 +182,7 @@ const idempotencyExamples: readonly Example[] = [
   example(reaper.timeOutIfAbandoned, [RESPONSE, BY_OPERATION]),
   example(reaper.completeIfOvertaken, [RESPONSE, BY_OPERATION]),
   example(
-    reaper.keepIfPartlyExecuted,
+    reaper.reportAbandoned,
     [BY_OPERATION],
     [[{ ...REF, paymentId: ID }], [{ id: ID, provider: 'stripe' }]],
   ),
@@ -194,7 +201,7 @@ const FINISH = { kind: 'finish', response: RESPONSE, retentionSeconds: RETENTION
 const recorded = (move: PhaseToRecord['move'], writes: Writes): PhaseToRecord => ({
   claim,
   move,
-  record: { runs: [phaseRun], writes },
+  record: { tries: [phaseRun], writes },
 })
 
 const captured = paymentAfter(payment, { status: 'succeeded' })
@@ -267,7 +274,7 @@ const operationExamples: readonly Example[] = [
     [[recorded(FINISH, { announces: EARLY_FRAUD_WARNING, stores: { description: 'stored' } })]],
     [...WRITTEN, [], [], [], [paymentRow]],
   ),
-  example(appendPhaseRuns, [[{ owner: claim, runs: [phaseRun] }]]),
+  example(appendPhaseRuns, [[{ owner: claim, tries: [phaseRun] }]]),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
   example(sweeper.findExpired, [repeatRule, { isRepeatable: true, limit: LIMIT }]),
   example(sweeper.requeueIfExpired, [[REF]], [[queued]]),
@@ -295,7 +302,7 @@ const operationExamples: readonly Example[] = [
     { seconds: 60, mostSeconds: 600 },
   ]),
   example(requestedChecks.requestCheckIfUnknown, [REF]),
-  example(claimIfUnknown, [claim, LEASE_MS], WRITTEN),
+  example(claimUnknownRow, [claim, LEASE_MS], WRITTEN),
   example(dropEvidenceIfSame, [REF, { claim: ID, by: 'alice', note: '' }]),
 ]
 

@@ -6,7 +6,7 @@ import type { Sql, Transaction } from './client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/jobs.ts'
 
 /** Announces idle operations; the payload is their ids, separated by commas. */
-export const IDLE_CHANNEL = 'operations_settled'
+export const IDLE_CHANNEL = 'operations_idle'
 
 /**
  * Announces that an API key was revoked or will expire. It has no payload, because this is rare.

@@ -235,10 +235,9 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
 }
 
 /**
- * Reopens an operation that is proved to have executed nothing, for its client's retry. One of
- * several concurrent retries wins; the others get false. If operators only stated that its call did
- * not happen, the time of the call is still there, and the call is in doubt again. An operation whose
- * client wants out stays as it is.
+ * Reopens a failed operation for its client's retry. One of several concurrent retries wins; the others
+ * get false. If the time of a call is still there, the call is in doubt again. An operation whose client
+ * wants out stays as it is.
  */
 export async function reopenIfFailed(
   tx: Transaction,
@@ -294,8 +293,8 @@ export async function countStoredKeys(sql: Sql, tenantId: string, most: number):
 }
 
 /**
- * What fences the writes of a worker: its lease epoch, and the recovery point that it read. The first
- * statement of its transaction changes the row of the key under them, and what follows stands on that.
+ * What fences the writes of a worker: its lease epoch, and the recovery point that it read. Its
+ * transaction changes the row of the key under them, or rolls back what else it sent.
  */
 export interface Fence extends OperationRef {
   readonly recoveryPoint: string
@@ -315,7 +314,10 @@ const isOfTenant = (sql: Sql | Transaction, tenantId: string): Fragment =>
 export const isOperation = (sql: Sql | Transaction, { tenantId, id }: OperationRef): Fragment =>
   sql`${isOfTenant(sql, tenantId)} and id = ${id}`
 
-/** The condition that a row of `idempotency_keys` still has this lease and this recovery point. */
+/**
+ * The condition that a row of `idempotency_keys` still has this lease and this recovery point. The sweeper
+ * takes a lease away by the status, the next claim by the epoch; an expired lease alone changes nothing.
+ */
 export const isOwner = (sql: Sql | Transaction, fence: Fence): Fragment => sql`
   ${isOperation(sql, fence)}
   and recovery_point = ${fence.recoveryPoint} and lease_epoch = ${fence.leaseEpoch}

@@ -22,7 +22,7 @@ import {
   type KeyName,
 } from './idempotency-keys.ts'
 import type { Intent, WriteResources, WrittenResource } from './intent.ts'
-import { releaseKeys, reserveKeys, type ReservedRow } from './reserve-keys.ts'
+import { deleteKeys, reserveKeys, type ReservedRow } from './reserve-keys.ts'
 
 /**
  * The state of the resource does not allow the operation. Nothing was written, not even the key.
@@ -87,7 +87,7 @@ export async function reserveIntent(
   return (await requireReserved(sql, intent, outcome)).key
 }
 
-/** What the transaction found: a key, its refusal, or a key that was deleted meanwhile. */
+/** A key, or its refusal; undefined for a key that is not free and has no row: `findReservedKey` says why. */
 type ReservationOutcome = Reservation | 'refused' | 'duplicate-reference' | undefined
 
 /**
@@ -154,7 +154,7 @@ async function writeIntents(
   })
   const refused = won.filter(({ id }) => typeof written.get(id) !== 'object')
   const following = [
-    releaseKeys(tx, tenantId, refused),
+    deleteKeys(tx, tenantId, refused),
     findKeyRows(tx, tenantId, others),
     writeBeginnings(tx, tenantId, accepted, subscribers),
   ] as const

@@ -62,7 +62,7 @@ export async function reserveKeys(
   const free = rows.filter(isFree)
   const used = rows.filter((row) => !isFree(row))
   await together([
-    releaseKeys(tx, tenantId, used),
+    deleteKeys(tx, tenantId, used),
     ...free.filter(({ earlier }) => earlier !== null).map((row) => rememberEarlier(tx, row)),
   ])
   return free
@@ -100,7 +100,7 @@ function rowOf(tx: Transaction, tenantId: string, request: KeyRequest) {
 }
 
 /** Deletes keys that this transaction has inserted. No other transaction has seen them. */
-export async function releaseKeys(
+export async function deleteKeys(
   tx: Transaction,
   tenantId: string,
   keys: readonly Pick<KeyRow, 'id'>[],

@@ -28,7 +28,7 @@ export interface OperationRow extends Pick<
   | 'keyGeneration'
 > {
   readonly paymentId: string
-  /** The number of claims so far. */
+  /** The claims that count, this one included: a reopening starts again. */
   readonly attempt: number
   /** How long ago the provider call of the current phase can first have been made. */
   readonly phaseAgeMs: number

@@ -53,12 +53,12 @@ type StartedRow = Pick<
 /** Appends tries to the timeline of each owner, in the order in which they were made. */
 export async function appendPhaseRuns(
   tx: Transaction,
-  tries: readonly { readonly owner: PhaseRunOwner; readonly runs: readonly PhaseRun[] }[],
+  made: readonly { readonly owner: PhaseRunOwner; readonly tries: readonly PhaseRun[] }[],
 ): Promise<void> {
-  const rows = tries.flatMap(({ owner, runs }) => {
+  const rows = made.flatMap(({ owner, tries }) => {
     const { tenantId, id: operationId, paymentId, operation, attempt, leaseEpoch } = owner
     const ofOwner = { tenantId, operationId, paymentId, operation, attempt, leaseEpoch }
-    return runs.map(({ phase, reached, outcome, startedAt, endedAt = startedAt }) => ({
+    return tries.map(({ phase, reached, outcome, startedAt, endedAt = startedAt }) => ({
       ...ofOwner,
       phase,
       reached,

@@ -59,7 +59,7 @@ export type Writes = ResourceChange & {
 
 /** The record of a phase beside the recovery point: the tries of its call, and its writes. */
 export interface PhaseRecord {
-  readonly runs: readonly PhaseRun[]
+  readonly tries: readonly PhaseRun[]
   readonly writes: Writes
 }
 
@@ -177,7 +177,7 @@ async function write(
   return events.flat()
 }
 
-const triesOf = ({ claim, record: { runs } }: PhaseToRecord) => ({ owner: claim, runs })
+const triesOf = ({ claim, record: { tries } }: PhaseToRecord) => ({ owner: claim, tries })
 
 const postingsOf = ({ claim, record: { writes } }: PhaseToRecord) =>
   (writes.ledger ?? []).map((entry) => ({ claim, entry }))

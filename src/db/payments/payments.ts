@@ -1,5 +1,5 @@
-// Inserts, reads and changes payments, with their events. Each update names the status that it leaves, and
-// a CHECK refuses transitions that the domain does not list.
+// Inserts, reads and changes payments, with their events. Each change of a status is
+// guarded by the one that it leaves, and a CHECK refuses transitions that the domain does not list.
 import {
   paymentAfter,
   withStatus,
@@ -51,14 +51,7 @@ export function withFailure<Row extends Pick<PaymentRow, FailureColumns>>(row: R
 
 /** What `insertPayments` reads of an intent. */
 export const detailsOfPayment = (payment: PaymentRequest, provider: string) => ({
-  amountMinor: payment.amountMinor,
-  currency: payment.currency,
-  captureMethod: payment.captureMethod,
-  paymentMethod: payment.paymentMethod,
-  customer: payment.customer,
-  description: payment.description,
-  reference: payment.reference,
-  metadata: payment.metadata,
+  ...payment,
   offSession: payment.offSession ?? false,
   returnUrl: payment.returnUrl ?? null,
   provider,

@@ -47,7 +47,11 @@ export const idempotencyKeys = pgTable(
     attempts: t.integer('attempts').notNull().default(0),
     /** Whether the call of the current phase may have been executed without a recorded answer. */
     inDoubt: t.boolean('in_doubt').notNull().default(false),
-    /** When the call of the current phase can first have been made. The key window starts here. */
+    /**
+     * When the call of the current phase can first have been made. The key window starts here. Set in
+     * `failed_retryable` if its absence is concluded and not proved: the next try is in doubt again. See
+     * docs/decisions/0032-provider-key-generations.md.
+     */
     phaseBeganAt: timestamptz('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */
     failureStored: t.boolean('failure_stored').notNull().default(false),
@@ -139,7 +143,7 @@ export const keyReplays = pgTable(
     operationId: t.uuid('operation_id').notNull(),
     /** Requests that got the stored response. */
     replays: t.bigint('replays', { mode: 'number' }).notNull(),
-    /** Requests that were refused because the operation had no response yet. */
+    /** Requests that came again before the operation had a response. */
     conflicts: t.bigint('conflicts', { mode: 'number' }).notNull(),
     /** Requests that were refused because they were other requests. */
     mismatches: t.bigint('mismatches', { mode: 'number' }).notNull(),

@@ -3,8 +3,8 @@
 
 /**
  * Who may act on an operation. `pending`: it waits for a worker. `processing`: a worker owns its
- * lease. `completed`: its response is stored. `failed_retryable`: it is proved, or operators said,
- * that nothing happened; it runs again when its client retries. `unknown`: it may have happened;
+ * lease. `completed`: its response is stored. `failed_retryable`: nothing happened, by proof or
+ * by what is known; it runs again when its client retries. `unknown`: it may have happened;
  * only the outcome resolver may act.
  */
 export const operationStatuses = [

@@ -1,15 +1,15 @@
-// Defines payments, their statuses and transitions, and renders them for the API. A CHECK constraint is
-// generated from the transitions, and every update names the status that it leaves, so an illegal one is
-// impossible.
+// Defines payments, their statuses and transitions, and renders them for the API. A CHECK constraint has
+// the same transitions, which a test compares, and each change of a status is guarded by the status that it
+// leaves.
 import { parseId, showId } from '../resource-id.ts'
 
 /**
  * Every status, with the statuses that may follow it.
  *
  * `processing`: an operation is working on it. `requires_action`: the cardholder must authenticate.
- * `requires_capture`: money is held. `unknown`: a provider call may have run; only the outcome
- * resolver may act. `failed`: it is proved that nothing was charged or held; a retry of the
- * creation continues it.
+ * `requires_capture`: money is held. `unknown`: a provider call may have been executed; only the outcome
+ * resolver may act. `failed`: nothing was charged or held; a retry of the creation
+ * continues it.
  */
 export const paymentTransitions = {
   processing: [
@@ -123,7 +123,7 @@ export interface PaymentRequest {
   readonly paymentMethod: string
   readonly customer: string | null
   readonly description: string | null
-  /** The client's own name of what is paid, see `reference.ts`. */
+  /** The client's own name of what is paid. */
   readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
   /** The customer is not there to authenticate: a payment that would need it is declined. */

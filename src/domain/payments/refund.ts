@@ -47,7 +47,7 @@ export interface Refund {
   readonly currency: string
   readonly status: RefundStatus
   readonly reason: RefundReason | null
-  /** The client's own name of what is returned, see `reference.ts`. */
+  /** The client's own name of what is returned. */
   readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
   readonly failure: Failure | null

@@ -74,7 +74,8 @@ export interface KeyedRoute {
   /** What openapi.yaml says about it. */
   readonly contract: KeyedContract
   /**
-   * Reads the request. It runs before the key is reserved, also for most retries. So it may refuse
+   * Reads the request. It runs before the key is reserved, also for a retry whose key this
+   * process does not know. So it may refuse
    * only errors that no later state can change, for example a malformed body or an unknown id.
    * Conditions on a state belong into `resource`, which retries do not run. Throws ProblemError.
    */
@@ -115,9 +116,7 @@ export function findReferenceProblem(
   return new ProblemError('reference-required', { errors })
 }
 
-/**
- * After a lost acknowledgment the same intent is written again, which is safe: it has the same ids.
- */
+/** To write the same intent again is safe: it has the same ids. */
 const RESERVE_TRIES = 3
 
 export function defineKeyedRoute(route: KeyedRoute): OperationEndpoint {
@@ -231,11 +230,8 @@ async function reserve(parts: TenantParts, intent: Intent, draft: Draft): Promis
         const key = await findKey(parts, intent)
         if (key !== undefined) return { key, resource: null }
         if (refusal === undefined && tries < RESERVE_TRIES) continue
-        throw await errorWithTombstone(
-          parts,
-          intent,
-          refusal ?? new ProblemError('duplicate-reference'),
-        )
+        const problem = refusal ?? new ProblemError('duplicate-reference')
+        throw await errorWithTombstone(parts, intent, problem)
       }
       if (!isPassing(error) || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')

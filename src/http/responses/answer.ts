@@ -69,8 +69,8 @@ export function showJson(value: Readonly<Record<string, unknown>>, status = 200)
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
 /**
- * Answers a request that failed. An unavailable store is a 503 which promises that nothing was
- * executed; an unexpected error is a 500 whose cause is only in the log.
+ * Answers a request that failed. An unavailable store is a 503, after which a retry with the same key
+ * is safe; an unexpected error is a 500 whose cause is only in the log.
  */
 export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
   const { type, detail, headers, errors, extensions: others } = problemOf(error)

@@ -7,7 +7,7 @@ import { onPayment } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const adjustPayment = defineOperation('payment.adjust', {
   started:    { call: 'adjust',    record: recordAdjustment },    // -> finished (200, or 402)
 }, onPayment({ startsFrom: ['requires_capture'], subject }))

@@ -15,7 +15,7 @@ import { onPayment, type PaymentResource } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const cancelPayment = defineOperation('payment.cancel', {
   started:    { call: 'cancel',    record: recordCancel },        // -> finished (200, or 402)
 }, ofSameStatus(onPayment({ startsFrom: waitingStatuses, subject })))

@@ -10,7 +10,7 @@ import { onPayment, type PaymentResource } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const capturePayment = defineOperation('payment.capture', {
   started:    { call: 'capture',   record: recordCapture },       // -> finished (200, or 402)
 }, ofUnchangedAmount(onPayment({ startsFrom: ['requires_capture'], subject })))

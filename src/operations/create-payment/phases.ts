@@ -24,7 +24,7 @@ import { onPayment, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const createPayment = defineOperation('payment.create', {
   started:    { call: 'authorize', record: recordAuthorization, elsewhere: moveToFallback }, // -> moved (proved not executed) | authorized | finished (402, or 201 when held or to be authenticated)
   moved:      { call: 'authorize', record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)

@@ -23,10 +23,10 @@ import {
 } from '../../engine/define-operation.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const createRefund = defineOperation('refund.create', {
   started:    { call: 'refund',    record: recordRefund },        // -> finished (201, 402, or 409 when disputed)
-}, { subject, markUnknown: mark('unknown'), markFailed: mark('failed'), markCanceled: mark('failed'), markResumed: mark('processing'), markReopened: mark('processing') })
+}, { subject, markUnknown: mark('unknown'), markGivenUp: mark('failed'), markCanceled: mark('failed'), markResumed: mark('processing'), markReopened: mark('processing') })
 
 export interface RefundSubject {
   readonly payment: Payment

@@ -13,7 +13,8 @@ import { keyOfProviderEvent, type ProviderEvent } from '../../domain/events/prov
 import { disputeHasMovedOn } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { pursue, reserve, type EventResult } from '../operations-of-events.ts'
+import { pursue, reserve } from '../operations-of-events.ts'
+import type { ProviderEventStatus } from '../../domain/events/provider-event.ts'
 import type { PaymentOfObject, ProviderDispute } from '../../provider/payment-provider.ts'
 import { followDispute } from './phases.ts'
 import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
@@ -22,7 +23,7 @@ import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 export async function applyDisputeEvent(
   engine: Engine,
   event: StoredProviderEvent,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const { sql } = engine.store
   const key = keyOfProviderEvent(event)
   const named = event.subject
@@ -64,7 +65,7 @@ async function follow(
   { tenantId, id: paymentId }: Payment,
   theirs: ProviderDispute,
   key: string,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const { sql } = engine.store
   const { providerStatus, providerDisputeId, createdAt: openedAt } = theirs
   if (providerStatus === undefined) return 'pending'
@@ -93,7 +94,7 @@ async function follow(
 export async function applyEarlyFraudWarning(
   engine: Engine,
   event: StoredProviderEvent,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const { sql } = engine.store
   const warning = await engine.providers.named(event.provider).readEarlyFraudWarning(event.objectId)
   const payment = warning && (await findPaymentOf(sql, event.provider, warning))

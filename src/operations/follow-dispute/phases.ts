@@ -21,7 +21,7 @@ import {
 import { keepsStatus } from '../on-payment.ts'
 
 // prettier-ignore
-// recovery point  provider call            its transaction: record, then advance
+// recovery point  provider call            its transaction: record and advance
 export const followDispute = defineOperation('dispute.follow', {
   started:    { call: 'retrieveDispute', record: recordProviderStatus }, // -> finished (200)
 }, { subject, ...keepsStatus })

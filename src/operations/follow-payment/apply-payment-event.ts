@@ -24,7 +24,8 @@ import {
 } from '../../domain/events/provider-event.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { cancelPayment, type CancelParameters } from '../cancel-payment/phases.ts'
-import { pursue, reopen, reserve, type EventResult } from '../operations-of-events.ts'
+import { pursue, reopen, reserve } from '../operations-of-events.ts'
+import type { ProviderEventStatus } from '../../domain/events/provider-event.ts'
 import { followPayment } from './phases.ts'
 import { findRefundOfObject, lockRefundIfIn } from '../../db/payments/refunds.ts'
 import {
@@ -40,7 +41,7 @@ import { releaseHold, type ReleaseParameters } from '../release-hold/phases.ts'
 export async function applyPaymentEvent(
   engine: Engine,
   event: StoredProviderEvent,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const { providerPaymentId } = event
   if (providerPaymentId === null) return 'ignored'
   const found = await findSubject(engine, event)
@@ -92,7 +93,7 @@ async function follow(
   engine: Engine,
   event: StoredProviderEvent,
   payment: Payment,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const looked = await engine.providers.named(payment.provider).retrieve(payment)
   if (looked.outcome !== 'done') return 'pending'
   if (hasMovedOn(payment, looked.value)) {
@@ -118,7 +119,7 @@ function isAwaited(event: StoredProviderEvent, { status }: Payment): boolean {
  * Cancels a payment whose cardholder did not authenticate in time, as its client would. If the
  * cardholder is faster, and the provider refuses to cancel, the payment follows the provider.
  */
-async function expire(engine: Engine, payment: Payment): Promise<EventResult> {
+async function expire(engine: Engine, payment: Payment): Promise<ProviderEventStatus> {
   const key = keyOfExpiry(payment)
   const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
   if (started?.status === 'failed_retryable') return await reopen(engine, started, payment)
@@ -135,7 +136,7 @@ async function begin(
   { tenantId, id: paymentId }: Payment,
   begun: Pick<Intent, 'key' | 'operation' | 'parameters'>,
   statuses: readonly WaitingStatus[],
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const resource = markProcessingIfIn(statuses)
   return await reserve(engine, { ...begun, tenantId, paymentId, refundId: null }, resource)
 }
@@ -150,7 +151,7 @@ async function applyRefundEvent(
   engine: Engine,
   event: StoredProviderEvent,
   refund: Refund,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const followed: readonly RefundStatus[] = followedRefundStatuses
   // Its operation works on it, and may have read it before this change.
   if (refund.status === 'processing' || refund.status === 'unknown') return 'pending'
@@ -175,7 +176,7 @@ async function applySurplusEvent(
   engine: Engine,
   event: StoredProviderEvent & { readonly providerPaymentId: string },
   payment: Payment,
-): Promise<EventResult> {
+): Promise<ProviderEventStatus> {
   const { sql } = engine.store
   const { tenantId, id: paymentId } = payment
   const { providerPaymentId } = event

@@ -30,7 +30,7 @@ import { onPayment, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const followPayment = defineOperation('payment.follow', {
   started:    { call: 'retrieve',  record: recordProviderStatus },      // -> authorized | captured | declined | finished (200)
   authorized: { call: 'capture',   record: recordCapture },       // -> captured | refused | finished (402)
@@ -106,7 +106,7 @@ function followed(): OperationResource<Subject> {
   return {
     ...marks,
     markUnknown: unlessFinal(marks.markUnknown),
-    markFailed: unlessFinal(marks.markFailed),
+    markGivenUp: unlessFinal(marks.markGivenUp),
     async markResumed(marking, subject) {
       if (subject.payment.status === 'unknown') await marks.markResumed(marking, subject)
     },

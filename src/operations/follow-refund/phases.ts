@@ -16,7 +16,7 @@ import { subject, type RefundSubject } from '../create-refund/phases.ts'
 import { keepsStatus } from '../on-payment.ts'
 
 // prettier-ignore
-// recovery point  provider call           its transaction: record, then advance
+// recovery point  provider call           its transaction: record and advance
 export const followRefund = defineOperation('refund.follow', {
   started:    { call: 'retrieveRefund', record: recordProviderStatus }, // -> finished (200)
 }, { subject, ...keepsStatus })

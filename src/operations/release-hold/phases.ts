@@ -9,7 +9,7 @@ import { keepsStatus, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
-// recovery point  provider call      its transaction: record, then advance
+// recovery point  provider call      its transaction: record and advance
 export const releaseHold = defineOperation('hold.release', {
   started:    { call: 'cancel',    record: recordRelease },       // -> finished (200, or 402)
 }, { subject, ...keepsStatus })

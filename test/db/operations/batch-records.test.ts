@@ -79,7 +79,7 @@ async function captured(): Promise<Claim> {
 function phaseOf(claim: Claim, move: PhaseToRecord['move'], writes: Writes): PhaseToRecord {
   const reached = move.kind === 'finish' ? 'finished' : move.to
   const run = { phase: 'started', reached, outcome: undefined, startedAt: new Date() }
-  return { claim, move, record: { runs: [run], writes } }
+  return { claim, move, record: { tries: [run], writes } }
 }
 
 const FINISH = { kind: 'finish', response, retentionSeconds: RETENTION_SECONDS } as const

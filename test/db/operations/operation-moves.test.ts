@@ -69,7 +69,7 @@ async function givenBack(to: Parameters<typeof giveBack>[2]): Promise<OperationR
     const subject = operation.subject(claim)
     return to.status === 'unknown'
       ? operation.markUnknown(marking, subject)
-      : operation.markFailed(marking, subject)
+      : operation.markGivenUp(marking, subject)
   })
   await giveBack(store, claim, to)
   return claim

@@ -40,10 +40,10 @@ const to = (reached: string) => ({
 })
 
 const advance = (claim: Claim, writes: Writes) =>
-  advanceIfOwner(store.sql, claim, 'authorized', LEASE_MS, { runs: [to('authorized')], writes })
+  advanceIfOwner(store.sql, claim, 'authorized', LEASE_MS, { tries: [to('authorized')], writes })
 
 const finish = (claim: Claim, writes: Writes) =>
-  finishIfOwner(store.sql, claim, response, RETENTION_SECONDS, { runs: [to('finished')], writes })
+  finishIfOwner(store.sql, claim, response, RETENTION_SECONDS, { tries: [to('finished')], writes })
 
 /** All that a phase of a payment can write. */
 function everythingOf({ payment }: Claim): Writes {

@@ -4,7 +4,7 @@ import { requestCancellation } from '../../../src/db/idempotency/cancellations.t
 import { dropResponses } from '../../../src/db/idempotency/dropped-responses.ts'
 import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
-import { deleteExpiredKeys, keepIfPartlyExecuted } from '../../../src/recovery/reaper.ts'
+import { deleteExpiredKeys, reportAbandoned } from '../../../src/recovery/reaper.ts'
 import { doOnce } from '../../../src/http/keyed/keyed-locally.ts'
 import { insertDispute } from '../../../src/db/payments/disputes.ts'
 import {
@@ -115,6 +115,6 @@ export const keyCases: readonly Case[] = [
       where id = ${id}
     `
     const retention = { KEY_RETENTION_SECONDS: 86_400 }
-    return ofService((tx) => keepIfPartlyExecuted(tx, { limit: 10, retention }))
+    return ofService((tx) => reportAbandoned(tx, { limit: 10, retention }))
   }),
 ]

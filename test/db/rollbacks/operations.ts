@@ -21,7 +21,7 @@ import {
   requeueIfExpired,
 } from '../../../src/recovery/sweeper.ts'
 import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
-import { claimIfUnknown } from '../../../src/recovery/outcome-resolver.ts'
+import { claimUnknownRow } from '../../../src/recovery/outcome-resolver.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payments.ts'
 import { changeRefund } from '../../../src/db/payments/refunds.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
@@ -77,7 +77,7 @@ const phaseOf = (claim: Claim, writes: Writes): PhaseToRecord => ({
   claim,
   move: FINISH,
   record: {
-    runs: [{ phase: 'started', reached: 'finished', outcome: undefined, startedAt: new Date() }],
+    tries: [{ phase: 'started', reached: 'finished', outcome: undefined, startedAt: new Date() }],
     writes,
   },
 })
@@ -200,7 +200,7 @@ const moves: readonly Case[] = [
   }),
   prepared('an unknown outcome that is claimed', async () => {
     const claim = await givenBack(unknown)
-    return ofTenant((tx) => claimIfUnknown(tx, claim, LEASE_MS))
+    return ofTenant((tx) => claimUnknownRow(tx, claim, LEASE_MS))
   }),
 ]
 

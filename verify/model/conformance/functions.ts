@@ -20,7 +20,7 @@ import { type PhaseToRecord, recordEach } from '../../../src/db/operations/recor
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import * as refunds from '../../../src/db/payments/refunds.ts'
 import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
-import { claimIfUnknown, findProviderPaymentIds } from '../../../src/recovery/outcome-resolver.ts'
+import { claimUnknownRow, findProviderPaymentIds } from '../../../src/recovery/outcome-resolver.ts'
 import * as reaper from '../../../src/recovery/reaper.ts'
 import { closeFindingsOfIdle, openFindingsOfStuck } from '../../../src/recovery/stuck-outcomes.ts'
 import * as sweeper from '../../../src/recovery/sweeper.ts'
@@ -203,7 +203,7 @@ function advanceOf(claim: Claim): PhaseToRecord {
   return {
     claim,
     move: { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS },
-    record: { runs: [{ ...PHASE_RUN, reached: 'authorized' }], writes: { payment } },
+    record: { tries: [{ ...PHASE_RUN, reached: 'authorized' }], writes: { payment } },
   }
 }
 
@@ -218,7 +218,7 @@ function finishOf(claim: Claim): PhaseToRecord {
   return {
     claim,
     move: { kind: 'finish', response: RESPONSE, retentionSeconds: 86_400 },
-    record: { runs: [{ ...PHASE_RUN, reached: 'finished' }], writes: { payment, ledger } },
+    record: { tries: [{ ...PHASE_RUN, reached: 'finished' }], writes: { payment, ledger } },
   }
 }
 
@@ -258,7 +258,7 @@ const calls: Readonly<Record<string, Call>> = {
       [0, 1 + random.below(2)].map((key) => finishOf(operationOf(random, key))),
     ),
   'append runs': (sql, random) =>
-    appendPhaseRuns(sql, [{ owner: anyOperation(random), runs: [PHASE_RUN] }]),
+    appendPhaseRuns(sql, [{ owner: anyOperation(random), tries: [PHASE_RUN] }]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),
   'change payment': (sql, random) => {
@@ -381,21 +381,21 @@ const calls: Readonly<Record<string, Call>> = {
   'drop dead letters': (sql) => sweeper.deleteObsoleteDeadLetters(sql),
   'claim checks': (sql, random) =>
     claimDueChecks(sql, random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]), 16),
-  'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), LEASE_MS),
+  'take back': (sql, random) => claimUnknownRow(sql, anyOperation(random), LEASE_MS),
   'find stuck': (sql) => openFindingsOfStuck(sql, STUCK),
   'close findings': (sql) => closeFindingsOfIdle(sql),
   'end a doubt and its finding': async (sql, random) => {
     const unknown = { ...anyOperation(random), leaseEpoch: 1 }
     await claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
     await openFindingsOfStuck(sql, STUCK)
-    await claimIfUnknown(sql, unknown, LEASE_MS)
+    await claimUnknownRow(sql, unknown, LEASE_MS)
     await leases.giveBackIfOwner(sql, { ...unknown, leaseEpoch: 2 }, STATED)
     await closeFindingsOfIdle(sql)
   },
   'time out': (sql) => reaper.timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
   'complete overtaken': (sql) =>
     reaper.completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
-  'keep halfway': (sql) => reaper.keepIfPartlyExecuted(sql, EXPIRY_BATCH),
+  'keep halfway': (sql) => reaper.reportAbandoned(sql, EXPIRY_BATCH),
   'delete expired keys': (sql) => reaper.deleteExpiredKeys(sql, 50),
   'use a deleted key again': async (sql, random) => {
     await reaper.deleteExpiredKeys(sql, 50)

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import type { Sql, Transaction } from '../../../../src/db/connection/client.ts'
 import { inService } from '../../../../src/db/connection/transaction.ts'
-import { releaseKeys } from '../../../../src/db/idempotency/reserve-keys.ts'
+import { deleteKeys } from '../../../../src/db/idempotency/reserve-keys.ts'
 import {
   claimEachIfUnowned,
   dropFallbackIfOwner,
@@ -85,7 +85,7 @@ describe('a statement that waited for a lock', () => {
   })
 
   test('skips a row that was deleted meanwhile', async () => {
-    const forget = () => firstStatement((sql) => releaseKeys(sql, TENANT_ID, [ref]))
+    const forget = () => firstStatement((sql) => deleteKeys(sql, TENANT_ID, [ref]))
     const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
     sessions.begin(0)
 
