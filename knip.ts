@@ -8,7 +8,7 @@ const config: KnipConfig = ({ production = false }) => ({
     '{src/openapi,workers,dev,extras,verify,bench,cli,mcp}/**/main.ts!',
     'extras/*/verify/*.ts!',
     'extras/*/test/{fixture,canary}.ts',
-    'bench/**/*-main.ts!',
+    '{bench,extras}/**/*-main.ts!',
     'dependencies/{audit,sbom}.ts!',
     'client/{index,errors}.ts!',
     'client/examples/*.ts!',

@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  */
 const ENVIRONMENT_OF_LAUNCHER = [
   'extras/*/stand-in/main.ts',
+  'extras/*/bench/',
   'dev/stack/node-process.ts',
   'dev/stack/main.ts',
   'extras/queue-dashboard/main.ts',

@@ -29,17 +29,16 @@ export interface BenchOptions {
   readonly folder: string
 }
 
-export type Mode = 'speed' | 'soak' | 'scale' | 'redis' | 'slow-clients'
+export type Mode = 'speed' | 'soak' | 'scale' | 'slow-clients'
 
 export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
-       npm run bench -- --redis [--quick] [--folder <dir>]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
 
-Compares the service with lean statements on the same server, with its own
-statements alone, with Express, and with itself without idempotency. Every round
-measures everything once, so that a busy moment of the machine affects all of it.
+Compares the service with lean statements on the same server, with Express, and
+with itself without idempotency. Every round measures everything once, so that a
+busy moment of the machine affects all of it.
 Starts a separate stack: PostgreSQL with fsync on, API, worker and Stripe stand-in
 as separate processes. Uses no database, provider or setting of yours.
 
@@ -60,15 +59,12 @@ Growing tables, and more workers:
 --scale         10^4, 10^5 and 10^6 payments; then one to four workers.
 --scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
 
-Copies of answers, in memory and in Redis; needs redis-server:
---redis         Replays, first requests and one key at once, with each layer.
-
 The effect of slow clients, which hold connections and send little:
 --slow-clients  Rounds without and with slow clients: 5 of 10 seconds by default.
 --sockets <n>   Number of slow clients: 1000 by default, 100 to 5000.
 
 Prints one table and writes bench-report/latest.json and latest.html. The names
-are soak, scale, redis or slow-clients for the other modes.
+are soak, scale or slow-clients for the other modes.
 Exit code: 0 measured; 1 an answer was unexpected, a webhook did not arrive, a curve
 of the soak grows, or a plan or a latency changes with size; 2 usage error; 3 not
 measured; 130 interrupted.
@@ -83,17 +79,16 @@ const ROUNDS: Readonly<Record<Mode, number>> = {
   speed: 3,
   soak: 3,
   scale: 3,
-  redis: 3,
   'slow-clients': 5,
 }
 
 /** The modes that an option applies to. --help and --folder apply to all modes. */
 const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale', 'redis', 'slow-clients'],
+  quick: ['speed', 'scale', 'slow-clients'],
   peers: ['speed'],
-  seconds: ['speed', 'scale', 'redis', 'slow-clients'],
-  rounds: ['speed', 'scale', 'redis', 'slow-clients'],
-  payments: ['speed', 'soak', 'redis', 'slow-clients'],
+  seconds: ['speed', 'scale', 'slow-clients'],
+  rounds: ['speed', 'scale', 'slow-clients'],
+  payments: ['speed', 'soak', 'slow-clients'],
   rate: ['soak'],
   'scale-max': ['scale'],
   sockets: ['slow-clients'],
@@ -144,7 +139,7 @@ const BOUNDS = {
 type Values = ReturnType<typeof parse>
 
 function modeOf(values: Values): Mode {
-  const modes = (['soak', 'scale', 'redis', 'slow-clients'] as const).filter(
+  const modes = (['soak', 'scale', 'slow-clients'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
   const [mode = 'speed', other] = modes
@@ -158,8 +153,7 @@ function rejectIgnored(values: Values, mode: Mode): void {
   )
   const [first] = ignored
   if (first === undefined) return
-  const beside =
-    mode === 'speed' ? 'without --soak, --scale, --redis or --slow-clients' : `with --${mode}`
+  const beside = mode === 'speed' ? 'without --soak, --scale or --slow-clients' : `with --${mode}`
   throw new UsageError(`--${first} has no effect ${beside}`)
 }
 
@@ -174,7 +168,6 @@ function parse(args: readonly string[]) {
     rate: { type: 'string' },
     scale: { type: 'boolean' },
     'scale-max': { type: 'string' },
-    redis: { type: 'boolean' },
     'slow-clients': { type: 'boolean' },
     sockets: { type: 'string' },
     folder: { type: 'string' },

@@ -1,10 +1,8 @@
-// Runs `npm run bench`: measures speed, a long load, growing tables, copies of answers, or the effect of
-// slow clients.
-import type { Measuring } from '../benchmark.ts'
+// Runs `npm run bench`: measures speed, a long load, growing tables, or the effect of slow clients.
+import { measureOn, type Measuring } from '../benchmark.ts'
 import { runCommand } from '../command.ts'
 import type { Progress } from '../progress.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
-import { announceRedis, measureRedis } from '../redis/redis.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
 import { announceSoak, measureSoak } from '../soak/soak.ts'
 import { BenchStack } from '../stack.ts'
@@ -22,7 +20,6 @@ const runs: Record<Mode, Run> = {
   speed: { announce: announceSpeed, measure: measureSpeed },
   soak: { announce: announceSoak, measure: measureSoak },
   scale: { announce: announceScale, measure: measureScale },
-  redis: { announce: announceRedis, measure: measureRedis },
   'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }
 
@@ -35,21 +32,6 @@ await runCommand<BenchOptions, BenchStack>({
     return await BenchStack.make(options.folder)
   },
   async work({ place: stack, ...context }) {
-    const { options, signal } = context
-    const measured = runs[options.mode].measure({ stack, ...context })
-    // After an interrupt the stack is removed under the measurement. Its rejection is not an error.
-    measured.catch(() => {})
-    try {
-      return await Promise.race([measured, untilAborted(signal)])
-    } catch (error) {
-      if (!signal.aborted) process.stderr.write(`${stack.lastLogLines()}\n`)
-      throw error
-    }
+    return await measureOn(stack, runs[context.options.mode].measure, context)
   },
 })
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error))
-  })
-}

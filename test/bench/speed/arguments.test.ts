@@ -16,7 +16,6 @@ describe('the options of the benchmark', () => {
       ['--scale', '--scale-max', '10000'],
       { mode: 'scale', scaleMax: 10_000 },
     ],
-    ['copies of answers', ['--redis'], { mode: 'redis', seconds: 5, rounds: 3 }],
     ['slow clients', ['--slow-clients'], { mode: 'slow-clients', seconds: 10, rounds: 5 }],
     ['a quick run with slow clients', ['--slow-clients', '--quick'], { seconds: 0.5, rounds: 5 }],
   ])('set %s', (_, args, expected) => {

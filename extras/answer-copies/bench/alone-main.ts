@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import express, { type Request, type Response } from 'express'
 import { createClient } from 'redis'
-import { announceReady } from '../../src/process.ts'
+import { announceReady } from '../../../src/process.ts'
 import { executeOnce } from './redis-alone.ts'
 
 const { REDIS_URL = '', PORT = '' } = process.env

@@ -1,9 +1,9 @@
 // The classic design works while Redis keeps what it acknowledged, and charges twice when it does not.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect } from '@jest/globals'
-import { executeOnce } from '../../../bench/redis/redis-alone.ts'
-import { startRedis, startReplica, testWithRedis as test } from '../../support/redis.ts'
-import { until } from '../../support/until.ts'
+import { executeOnce } from '../bench/redis-alone.ts'
+import { startRedis, startReplica, testWithRedis as test } from '../../../test/support/redis.ts'
+import { until } from '../../../test/support/until.ts'
 
 let charges: string[]
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { createClient } from 'redis'
-import { findFreePort } from '../../dev/ports.ts'
+import { findFreePort } from '../../../dev/ports.ts'
 
 export interface RedisProcess {
   readonly url: string

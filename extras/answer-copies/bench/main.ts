@@ -1,21 +1,24 @@
-// Runs `npm run bench -- --redis`: replays, first requests and hot keys without a copy of the answer,
-// with copies in memory, with copies in Redis, and with Redis alone.
-import { findFreePort } from '../../dev/ports.ts'
-import type { Measuring } from '../benchmark.ts'
-import type { Progress } from '../progress.ts'
-import { publish } from '../report.ts'
-import type { BenchOptions } from '../speed/arguments.ts'
+// Runs `npm run bench:copies`: replays, first requests and hot keys without a copy of the answer, with
+// copies in memory, with copies in Redis, and with Redis alone.
+import { findFreePort } from '../../../dev/ports.ts'
+import { measureOn, type Measuring } from '../../../bench/benchmark.ts'
+import { runCommand } from '../../../bench/command.ts'
+import { UsageError } from '../../../bench/options.ts'
+import type { Progress } from '../../../bench/progress.ts'
+import { publish } from '../../../bench/report.ts'
+import { readArguments, type BenchOptions } from '../../../bench/speed/arguments.ts'
 import {
   compareConditions,
   runConditions,
   tableOfConditions,
   type Condition,
-} from '../speed/conditions.ts'
-import { keyed, post } from '../speed/payment-requests.ts'
-import type { Measurement, RoundParts } from '../speed/rounds.ts'
-import { startMeasured } from '../speed/service.ts'
-import { subjectNamed } from '../speed/subjects.ts'
-import { countUnexpected, plotsOfRows, tableOfRows } from '../speed/summary.ts'
+} from '../../../bench/speed/conditions.ts'
+import { keyed, post } from '../../../bench/speed/payment-requests.ts'
+import type { Measurement, RoundParts } from '../../../bench/speed/rounds.ts'
+import { startMeasured } from '../../../bench/speed/service.ts'
+import { subjectNamed } from '../../../bench/speed/subjects.ts'
+import { countUnexpected, plotsOfRows, tableOfRows } from '../../../bench/speed/summary.ts'
+import { BenchStack } from '../../../bench/stack.ts'
 import { startRedisServer, type RedisProcess } from './redis-server.ts'
 
 const DUPLICATES = [1, 10, 100, 1_000]
@@ -25,14 +28,39 @@ const UNEXPECTED_ANSWERS = 1
 const POSTGRES = 'PostgreSQL'
 const LAYERS = 4
 
-export async function announceRedis(options: BenchOptions, progress: Progress): Promise<void> {
+const HELP = `Usage: npm run bench:copies -- [--quick] [--seconds <n>] [--rounds <n>] [--payments <n>] [--folder <dir>]
+
+Measures replays, first requests and one key at once without copies of answers, with copies
+in memory, in Redis, and with Redis alone. Needs redis-server. Starts everything that it
+measures. Prints a table and writes bench-report/redis.json and redis.html. The options and
+the exit codes are those of npm run bench.
+`
+
+await runCommand<BenchOptions, BenchStack>({
+  name: 'bench:copies',
+  help: HELP,
+  read(args) {
+    const options = readArguments(args)
+    if (options.mode === 'speed' && !options.peers) return options
+    throw new UsageError(
+      'only --quick, --seconds, --rounds, --payments and --folder have an effect',
+    )
+  },
+  async make(options, progress) {
+    announce(options, progress)
+    return await BenchStack.make(options.folder)
+  },
+  work: ({ place, ...context }) => measureOn(place, measureLayers, context),
+})
+
+function announce(options: BenchOptions, progress: Progress): void {
   const { rounds, seconds } = options
   const count = LAYERS * measurementsOf(options).length
   const minutes = Math.ceil((rounds * count * (seconds + OVERHEAD_SECONDS) + 60) / 60)
   progress.say(`${rounds} rounds with four layers: about ${minutes} minutes`)
 }
 
-export async function measureRedis(measuring: Measuring): Promise<number> {
+async function measureLayers(measuring: Measuring): Promise<number> {
   const { options, signal } = measuring
   const { machine, services, parts } = await startMeasured(measuring)
   const redis = await startRedisServer()
@@ -68,7 +96,7 @@ async function startLayers(
   const redis = await startApi({ REDIS_URL: redisUrl })
   const port = await findFreePort()
   const settings = { REDIS_URL: redisUrl, PORT: String(port) }
-  const alone = await stack.start('bench/redis/alone-main.ts', settings)
+  const alone = await stack.start('extras/answer-copies/bench/alone-main.ts', settings)
   const aloneUrl = `http://127.0.0.1:${port}`
   for (const { key } of parts.place.completed) await execute(aloneUrl, parts, key)
   const at = (apiUrl: string, ...pids: readonly number[]): RoundParts => ({
