@@ -71,20 +71,40 @@ async function expectDone(row: FixtureOfOperation, ref: Accepted): Promise<void>
     response_status: row.status,
     lease_expires_at: null,
   })
-  expect(await t.readPayment(ref)).toMatchObject(row.payment)
+  const payment = await t.readPayment(ref)
+  expect(payment).toMatchObject(row.payment)
+  for (const member of row.stores ?? []) expect(payment).toHaveProperty(member, expect.anything())
   // What it answers is what it has stored.
   const { location = '' } = key['response_headers'] as { location?: string }
   expect(JSON.parse(String(key['response_body']))).toEqual(
     (await get(api.url, tenant(), location)).json,
   )
-  if (row.executed !== undefined) expect(await executedOf(row.executed)).toHaveLength(1)
-  const announced = await t.engine.store.sql<{ type: string }[]>`
-    select type from events
-    where idempotency_key = ${String(key['key'])} and type = any(${[...announcedEvents]})
-  `
+  if (row.executed !== undefined) {
+    // The fault suite counts by our id of the payment.
+    const metadata = { atomic_payment: showPaymentId(ref.paymentId) }
+    expect(await executedOf(row.executed)).toMatchObject([{ metadata }])
+  }
+  const announced = await announcedBy(ref)
   expect(announced.map(({ type }) => type)).toEqual(row.announces ?? [])
+  for (const { object } of announced) {
+    for (const member of row.stores ?? []) {
+      expect(object[columnOf(member)]).toEqual(expect.anything())
+    }
+  }
   const postings = await postingsOf(t.engine.store, showPaymentId(ref.paymentId))
   expect(postings).toHaveLength(row.postings)
+}
+
+const columnOf = (member: string) =>
+  member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** The events of its own that an operation has announced. */
+async function announcedBy(ref: Accepted) {
+  const { key } = await t.readKey(ref)
+  return await t.engine.store.sql<{ type: string; object: Record<string, unknown> }[]>`
+    select type, object from events
+    where idempotency_key = ${String(key)} and type = any(${[...announcedEvents]})
+  `
 }
 
 describe.each(fixtures)('$operation', (row) => {
@@ -184,6 +204,27 @@ describe.each(fixtures)('$operation', (row) => {
   if (call === undefined || isRead(call) || kind === undefined || path === undefined) {
     throw new Error(`${operation} calls nothing first, or its fixture does not name the call`)
   }
+
+  test('that the provider declines is a 402 that its contract names, and stores and announces nothing', async () => {
+    const ref = await accepted(row)
+    const before = await t.readPayment(ref)
+    const failure = { code: 'refused', declineCode: null, message: 'No.' }
+    const declined = { outcome: 'declined', failure, providerPaymentId: null } as const
+    const declining = aroundCall(t.engine, call, () =>
+      Promise.resolve({ ...declined, asked: { call }, answered: { status: 400 } }),
+    )
+
+    expect(await run(ref, declining)).toBe('finished')
+
+    const key = await t.readKey(ref)
+    expect(key).toMatchObject({ status: 'completed', response_status: 402 })
+    const { type } = JSON.parse(String(key['response_body'])) as { type: string }
+    const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
+    expect(route?.contract.problems?.map((name) => `/problems/${name}`)).toContain(type)
+    const after = await t.readPayment(ref)
+    for (const member of row.stores ?? []) expect(after[member]).toEqual(before[member])
+    expect(await announcedBy(ref)).toEqual([])
+  })
 
   // Stripe answers 404 `resource_missing`. That is not a decline.
   test('waits while the secret key is of another account, and runs with the right one', async () => {

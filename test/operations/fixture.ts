@@ -17,11 +17,13 @@ export interface OperationFixture {
   readonly path?: string
   /** The events of its own that it announces, beside those of a changed status. */
   readonly announces?: readonly string[]
+  /** Members of the payment that it stores: empty before, and set afterwards. */
+  readonly stores?: readonly (keyof Payment)[]
   /** The status of the final response. */
   readonly status: 200 | 201
   /** Members of the payment afterwards. */
   readonly payment: Partial<Payment>
-  /** The number of the payment's postings afterwards. */
+  /** The postings of the payment afterwards: one of a captured payment, none of a held one, and its own. */
   readonly postings: number
   /** Why the model leaves the operation out. */
   readonly notModelled?: string
