@@ -55,19 +55,19 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
   elsewhere?(subject: Subject): Step<Point, Subject> | undefined
 }
 
-/** What each look finds. */
-interface LookValues {
+/** What each read finds. */
+interface ReadValues {
   readonly retrieve: ProviderStatus
   readonly retrieveRefund: RefundProviderStatus
   readonly retrieveDispute: DisputeProviderStatus
 }
 
 /** A phase that reads where its object stands at the provider, and executes nothing there. */
-interface LookPhase<Point extends string, Subject, Name extends PhaseRead> {
+interface ReadPhase<Point extends string, Subject, Name extends PhaseRead> {
   readonly call: Name
   record(
     subject: Subject,
-    outcome: FinalOutcome<LookValues[Name]>,
+    outcome: FinalOutcome<ReadValues[Name]>,
     fees: FeeSchedule,
   ): Step<Point, Subject>
 }
@@ -92,9 +92,9 @@ type CallPhases<Point extends string, Subject> = {
 
 type Phase<Point extends string, Subject> =
   | CallPhases<Point, Subject>[keyof CallPhases<Point, Subject>]
-  | LookPhase<Point, Subject, 'retrieve'>
-  | LookPhase<Point, Subject, 'retrieveRefund'>
-  | LookPhase<Point, Subject, 'retrieveDispute'>
+  | ReadPhase<Point, Subject, 'retrieve'>
+  | ReadPhase<Point, Subject, 'retrieveRefund'>
+  | ReadPhase<Point, Subject, 'retrieveDispute'>
   | LocalPhase<Point, Subject>
 
 /** The part of an operation's row that is read when the operation is claimed or reopened. */

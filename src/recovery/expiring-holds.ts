@@ -15,7 +15,7 @@ import { AUTHORIZATION_EXPIRING } from '../domain/events/event-types.ts'
 import { expiryOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Engine } from '../engine/engine.ts'
-import { inFullBatches } from './batches.ts'
+import { inFullBatches } from './full-batches.ts'
 
 const BATCH = 250
 

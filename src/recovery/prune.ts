@@ -6,7 +6,7 @@ import { asService, inService } from '../db/connection/transaction.ts'
 import { historySettings, type History, type RetentionDays } from '../retention-settings.ts'
 import { finalStatuses } from '../domain/payments/payment.ts'
 import type { Engine } from '../engine/engine.ts'
-import { inFullBatches } from './batches.ts'
+import { inFullBatches } from './full-batches.ts'
 
 export type PruneSettings = RetentionDays & Pick<Config, 'INBOX_RETENTION_DAYS' | 'REAP_BATCH_SIZE'>
 

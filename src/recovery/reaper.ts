@@ -16,7 +16,7 @@ import type { OperationRef, StoredResponse } from '../domain/operations/operatio
 import { problemResponse } from '../domain/operations/stored-response.ts'
 import { showId } from '../domain/resource-id.ts'
 import type { Engine } from '../engine/engine.ts'
-import { inFullBatches } from './batches.ts'
+import { inFullBatches } from './full-batches.ts'
 
 export type ReaperSettings = KeyRetention &
   Pick<Config, 'TOMBSTONE_RETENTION_SECONDS' | 'REAP_BATCH_SIZE' | 'IDEMPOTENCY_FLAVOR'>

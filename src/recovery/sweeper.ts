@@ -20,7 +20,7 @@ import {
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { keyWindowSeconds } from '../provider/capabilities.ts'
-import { inFullBatches } from './batches.ts'
+import { inFullBatches } from './full-batches.ts'
 import { isAtOneOf, phasesWith, type PhaseName } from './phase-names.ts'
 
 /** Operations per statement, so that each statement takes only milliseconds. */

@@ -2,10 +2,10 @@
 // reserves the keys.
 import type { Transaction } from '../connection/client.ts'
 import type { ResourceRow } from '../events/write-events.ts'
-import type { KeyRequest } from './reserve-keys.ts'
+import type { RequestedKey } from './reserve-keys.ts'
 
 /** An operation that a client requests. */
-export interface Intent extends KeyRequest {
+export interface Intent extends RequestedKey {
   readonly paymentId: string
   readonly refundId: string | null
   readonly parameters: Readonly<Record<string, unknown>>

@@ -10,8 +10,8 @@ import { together } from '../connection/transaction.ts'
 import { keyColumns, type KeyRow, findTombstones, type ExpiredKeys } from './idempotency-keys.ts'
 import type { TombstoneRow } from '../schema/idempotency-keys.ts'
 
-/** A request for a key. */
-export interface KeyRequest extends OperationRef {
+/** A key that a request asks for. */
+export interface RequestedKey extends OperationRef {
   readonly key: string
   /** When the client sent the request for the first time, if it says so. */
   readonly firstSent?: Date | undefined
@@ -40,7 +40,7 @@ export type ReservedRow = KeyRow & { readonly job_id: string }
 export async function reserveKeys(
   tx: Transaction,
   tenantId: string,
-  requests: readonly KeyRequest[],
+  requests: readonly RequestedKey[],
 ): Promise<ReservedRow[]> {
   // All processes lock in the same order, so that they do not deadlock.
   const inOrder = requests.toSorted((one, other) => (one.key < other.key ? -1 : 1))
@@ -80,7 +80,7 @@ async function insertKeys(
   `
 }
 
-function rowOf(tx: Transaction, tenantId: string, request: KeyRequest) {
+function rowOf(tx: Transaction, tenantId: string, request: RequestedKey) {
   const { validated, parameters = {} } = request
   return {
     tenant_id: tenantId,
@@ -125,7 +125,7 @@ async function rememberEarlier(
 /** The clock by which keys expire, after the keys were reserved: if a request says when it was sent. */
 async function readClock(
   tx: Transaction,
-  requests: readonly KeyRequest[],
+  requests: readonly RequestedKey[],
 ): Promise<number | undefined> {
   if (requests.every(({ firstSent }) => firstSent === undefined)) return undefined
   const [clock] = await tx<{ ms: number }[]>`
@@ -141,7 +141,7 @@ async function readClock(
  * docs/decisions/0058-when-a-request-was-first-sent.md.
  */
 function mayUse(
-  { expiredKeys, firstSent, retentionSeconds }: KeyRequest,
+  { expiredKeys, firstSent, retentionSeconds }: RequestedKey,
   nowMs: number | undefined,
   earlier: TombstoneRow | null,
 ): boolean {

@@ -10,7 +10,7 @@ import {
 } from '../../db/idempotency/idempotency-keys.ts'
 import type { Reservation } from '../../db/idempotency/intents.ts'
 import type { ReferenceName } from '../../db/payments/payments.ts'
-import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
+import type { RequestedKey } from '../../db/idempotency/reserve-keys.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../db/queue/jobs.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import {
@@ -259,7 +259,7 @@ function refusalOfFirstSent(ageSeconds: number): ProblemError {
 /** Adds the tombstone of the key, if any, to the error of a request that reserved no key. */
 export async function errorWithTombstone(
   parts: TenantParts,
-  request: KeyRequest,
+  request: RequestedKey,
   error: unknown,
 ): Promise<unknown> {
   const { tenantId, key, firstSent, retentionSeconds } = request

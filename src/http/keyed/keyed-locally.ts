@@ -10,7 +10,7 @@ import {
   type IdempotencyKey,
   type KeyRow,
 } from '../../db/idempotency/idempotency-keys.ts'
-import { reserveKeys, type KeyRequest } from '../../db/idempotency/reserve-keys.ts'
+import { reserveKeys, type RequestedKey } from '../../db/idempotency/reserve-keys.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
@@ -27,14 +27,14 @@ import {
 } from './keyed-answer.ts'
 import {
   fingerprintsOf,
-  newKeyRequest,
+  requestedKeyOf,
   readKeyedRequest,
   withinKeyLimits,
   type KeyedRequest,
 } from './keyed-request.ts'
 
 /** A local operation that a client requests. */
-export interface LocalRequest extends KeyRequest {
+export interface LocalRequest extends RequestedKey {
   readonly operation: LocalOperation
 }
 
@@ -72,7 +72,7 @@ export function keyedLocally<Body extends z.ZodObject, Input>({
     const keyed = await readKeyedRequest(parts, request, tenantId, body)
     const input = read({ ...keyed, body: validateBody(body.schema, keyed.body) })
     const fingerprints = fingerprintsOf(body.schema, keyed)
-    const reservation = newKeyRequest(keyed, operation, fingerprints)
+    const reservation = requestedKeyOf(keyed, operation, fingerprints)
     const completed = await doWithinLimits(parts, reservation, (tx) => work(tx, input, tenantId))
     refuseOtherRequest(completed, fingerprints)
     const { id, response } = completed

@@ -3,7 +3,7 @@
 import { createHmac, randomUUIDv7, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
 import type { IdempotencyKey, KeyName } from '../../db/idempotency/idempotency-keys.ts'
-import type { KeyRequest } from '../../db/idempotency/reserve-keys.ts'
+import type { RequestedKey } from '../../db/idempotency/reserve-keys.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { containsSecret } from '../../domain/own-secrets.ts'
 import { findText } from '../../domain/problems/json-pointer.ts'
@@ -209,11 +209,11 @@ function leaveOutDefaults(schema: z.ZodObject, body: Body): Body {
 }
 
 /** What a request asks to reserve. Its id tells whether it was the one that reserved the key. */
-export function newKeyRequest<const Name extends string>(
+export function requestedKeyOf<const Name extends string>(
   { parts: { settings }, tenantId, key, firstSent }: KeyedRequest,
   operation: Name,
   fingerprints: RequestFingerprints,
-): KeyRequest & { readonly operation: Name } {
+): RequestedKey & { readonly operation: Name } {
   return {
     tenantId,
     id: randomUUIDv7(),

@@ -47,7 +47,7 @@ import {
 import {
   findKey,
   fingerprintsOf,
-  newKeyRequest,
+  requestedKeyOf,
   readKeyedRequest,
   withinKeyLimits,
   type KeyedRequest,
@@ -163,7 +163,7 @@ async function findOrReserve(route: KeyedRoute, keyed: KeyedRequest): Promise<Fo
   }
   const { resource: _resource, explainRefusal: _explainRefusal, ...about } = draft
   const fingerprints = fingerprintsOf(route.contract.body.schema, keyed)
-  const key = newKeyRequest(keyed, route.operation.name, fingerprints)
+  const key = requestedKeyOf(keyed, route.operation.name, fingerprints)
   const intent = { refundId: null, parameters: {}, ...key, ...about }
   const reservation = recent ? known(recent) : await reserveInLimits(parts, intent, draft)
   parts.keyed.recentKeys.add(tenantId, keyed.key)

@@ -1,7 +1,7 @@
 // Tests that background work leaves the database to requests between its batches.
 import { setTimeout as pass } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { inFullBatches } from '../../src/recovery/batches.ts'
+import { inFullBatches } from '../../src/recovery/full-batches.ts'
 
 const LIMIT = 10
 /** Node drops the fraction of a delay, and its timers can fire a millisecond early. */
