@@ -162,11 +162,11 @@ class Stepper {
 
 /**
  * What a program reads alone behind a transaction, and only to say what it found: when its client should ask
- * again, and why a claim or a record had no effect. As a step of its own, each of these would multiply
- * the states of the largest spaces. It is one in the space with single statements.
+ * again, what an expired key was used for, and why a claim or a record had no effect. As a step of its own, each
+ * of these would multiply the states of the largest spaces. It is one in the space with single statements.
  */
 const READ_AT_ONCE =
-  /^select (job_id as job from|extract\(epoch from start_after|status, recovery_point as "recoveryPoint", lease_epoch)/
+  /^select (job_id as job from|key_hash,|extract\(epoch from start_after|status, recovery_point as "recoveryPoint", lease_epoch)/
 
 const isReadAtOnce = (request: Request): boolean =>
   request.kind === 'statement' && READ_AT_ONCE.test(request.text)
