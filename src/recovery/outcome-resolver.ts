@@ -30,8 +30,8 @@ import { reportStuck } from './stuck-outcomes.ts'
 
 /**
  * `settled`: the call had happened or was declined, and the outcome is recorded now. `absent`: nothing
- * happened, and the client's next retry runs the operation again. `unclear`: the outcome is
- * still unknown. `postponed`: no lookup was made, because too many wait for the provider.
+ * happened, and the client's next retry runs the operation again. `unclear`: the outcome is still unknown.
+ * `postponed`: no lookup was made, because too many wait for the provider.
  */
 type Result = 'settled' | 'absent' | 'unclear' | 'postponed'
 

@@ -32,16 +32,16 @@ export async function reap(
   const overtaken = problemResponse(flavor, 'invalid-state', 'Another request ended the payment.')
   const reaping = { limit, retention: settings }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
-  const keep = async () => {
+  const report = async () => {
     const kept = await inService(sql, (tx) => reportAbandoned(tx, reaping))
     for (const { id } of kept)
-      log.warn({ operation: id }, 'given up partly executed, and never retried')
+      log.warn({ operation: id }, 'given up half-way or in doubt, and never retried')
     return kept.length
   }
   return {
     timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, reaping)),
     overtaken: await inFullBatches(limit, () => completeIfOvertaken(sql, overtaken, reaping)),
-    abandoned: await inFullBatches(limit, keep),
+    abandoned: await inFullBatches(limit, report),
     reaped: await inFullBatches(limit, () => deleteExpiredKeys(sql, limit)),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
@@ -128,8 +128,8 @@ type KeptRow = OperationRef & {
 
 /**
  * Extends the retention of operations that stopped half-way or in doubt, and opens a finding about each:
- * only their client or a person can decide about them. So each is reported once per retention, and does not block
- * the deletion of others.
+ * only their client or a person can decide about them. So each is reported once per retention, and does
+ * not block the deletion of others.
  */
 export async function reportAbandoned(
   tx: Transaction,

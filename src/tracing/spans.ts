@@ -47,7 +47,7 @@ export async function withSpan<Value>(
     try {
       return await work((known) => void span.setAttributes(known))
     } catch (error) {
-      markGivenUp(span, error)
+      markFailed(span, error)
       throw error
     } finally {
       span.end()
@@ -56,7 +56,7 @@ export async function withSpan<Value>(
 }
 
 /** Leaves out the error message, because it may contain values that no span may contain. */
-function markGivenUp(span: Span, error: unknown): void {
+function markFailed(span: Span, error: unknown): void {
   span.setAttribute('error.type', error instanceof Error ? error.name : typeof error)
   span.setStatus({ code: SpanStatusCode.ERROR })
 }

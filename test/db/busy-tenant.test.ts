@@ -2,18 +2,15 @@
 // one row. The mean tenant has one key, so that PostgreSQL would otherwise take any index that begins with
 // the tenant.
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect } from '@jest/globals'
 import { seedCompleted } from '../../bench/seed.ts'
 import { findIdempotencyKey, findIdle } from '../../src/db/idempotency/idempotency-keys.ts'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import { claimEachIfUnowned, renewIfOwner } from '../../src/db/operations/leases.ts'
 import { readOperationState } from '../../src/db/operations/operation-rows.ts'
-import { isOnCitus } from '../support/citus.ts'
+import { testOnOneServer } from '../support/one-server.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { LEASE_MS, makeTenant, openTestStore } from './reservations.ts'
-
-/** Citus has plans, statistics and waiting sessions on its nodes. */
-const testOnOneServer = isOnCitus() ? test.skip : test
 
 /** PostgreSQL keeps the plan of a prepared statement from its sixth execution on. */
 const EXECUTIONS = 10

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { announcedEvents } from '../../src/domain/events/event-types.ts'
+import { columnOf } from '../../src/db/connection/rows.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
@@ -95,9 +96,6 @@ async function expectDone(row: FixtureOfOperation, ref: Accepted): Promise<void>
   expect(postings).toHaveLength(row.postings)
 }
 
-const columnOf = (member: string) =>
-  member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
 /** The events of its own that an operation has announced. */
 async function announcedBy(ref: Accepted) {
   const { key } = await t.readKey(ref)
@@ -110,6 +108,7 @@ async function announcedBy(ref: Accepted) {
 describe.each(fixtures)('$operation', (row) => {
   const { operation, executed: kind, path } = row
   const phases = operations.find(({ name }) => name === operation)?.phases ?? {}
+  const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
 
   test.each(Object.keys(phases))(
     'continues from %s after its owner crashed before it recorded anything',
@@ -139,7 +138,6 @@ describe.each(fixtures)('$operation', (row) => {
   )
 
   describe('through the API', () => {
-    const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
     async function send(paymentId: string, body: unknown, key: string) {
       const target = (route?.path ?? '').replace(':id', showPaymentId(paymentId))
       return await post(api.url, tenant(), target, body, { key })
@@ -219,7 +217,6 @@ describe.each(fixtures)('$operation', (row) => {
     const key = await t.readKey(ref)
     expect(key).toMatchObject({ status: 'completed', response_status: 402 })
     const { type } = JSON.parse(String(key['response_body'])) as { type: string }
-    const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
     expect(route?.contract.problems?.map((name) => `/problems/${name}`)).toContain(type)
     const after = await t.readPayment(ref)
     for (const member of row.stores ?? []) expect(after[member]).toEqual(before[member])

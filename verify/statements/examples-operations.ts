@@ -84,17 +84,10 @@ const refundIntent = {
   refundId: ID,
   details: { amountMinor: 500, reason: null, reference: null, metadata: {} },
 }
-const PAYMENT = {
-  amountMinor: 1999,
-  currency: 'usd',
-  captureMethod: 'automatic',
-  paymentMethod: 'pm_card_visa',
-  customer: 'cus_1',
-  description: null,
-  reference: null,
-  metadata: {},
-} as const
-const paymentIntent = { ...intent, details: payments.detailsOfPayment(PAYMENT, 'stripe') }
+const paymentIntent = {
+  ...intent,
+  details: { ...payments.detailsOfPayment(payment, 'stripe'), customer: 'cus_1' },
+}
 const retriedIntent = { ...intent, expiredKeys: 'new', firstSent: NOW } as const
 
 const reserved = { ...localReservation, tenant_id: ID, job_id: ID }

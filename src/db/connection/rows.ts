@@ -43,7 +43,7 @@ export const memberOf = (column: string): string =>
     column.replaceAll(/_[a-z]/g, (text) => text.slice(1).toUpperCase()),
   )
 
-const columnOf = (member: string): string =>
+export const columnOf = (member: string): string =>
   columns.get(member) ??
   remember(
     columns,

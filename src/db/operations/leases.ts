@@ -116,9 +116,8 @@ export async function renewIfOwner(sql: Sql, fence: Fence, leaseMs: number): Pro
  * Gives the operation back without advancing it: to its job's next try (`pending`), to its client's
  * next retry (`failed_retryable`) or to the outcome resolver (`unknown`).
  *
- * @param to.inDoubt whether the call may have been executed. With `failed_retryable`, the time
- *   of the call and the provider key are kept: a retry is in doubt again, and repeats the call under the
- *   same key, within the key window only.
+ * @param to.inDoubt whether the call may have been executed. With `failed_retryable`, a
+ *   retry is in doubt again, and repeats the call under the same key, within the key window only.
  * @param to.attempts the number of claims that count from now on; by default all of them.
  * @param to.retentionSeconds how long its client may retry; by default as long as before.
  * @param to.checkDelaysSeconds the schedule of the outcome resolver.

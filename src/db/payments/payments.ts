@@ -51,7 +51,14 @@ export function withFailure<Row extends Pick<PaymentRow, FailureColumns>>(row: R
 
 /** What `insertPayments` reads of an intent. */
 export const detailsOfPayment = (payment: PaymentRequest, provider: string) => ({
-  ...payment,
+  amountMinor: payment.amountMinor,
+  currency: payment.currency,
+  captureMethod: payment.captureMethod,
+  paymentMethod: payment.paymentMethod,
+  customer: payment.customer,
+  description: payment.description,
+  reference: payment.reference,
+  metadata: payment.metadata,
   offSession: payment.offSession ?? false,
   returnUrl: payment.returnUrl ?? null,
   provider,

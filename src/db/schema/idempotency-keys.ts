@@ -49,8 +49,7 @@ export const idempotencyKeys = pgTable(
     inDoubt: t.boolean('in_doubt').notNull().default(false),
     /**
      * When the call of the current phase can first have been made. The key window starts here. Set in
-     * `failed_retryable` if its absence is concluded and not proved: the next try is in doubt again. See
-     * docs/decisions/0032-provider-key-generations.md.
+     * `failed_retryable` if its absence is not proved, so that the next try is in doubt again.
      */
     phaseBeganAt: timestamptz('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */

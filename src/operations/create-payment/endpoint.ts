@@ -141,8 +141,8 @@ export const createPaymentEndpoint = defineKeyedRoute({
   scope: 'payments:write',
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
-    const { paymentMethods, ...payment } = paymentRequestOf(body)
-    const routed = route(parts, payment, paymentMethods)
+    const payment = paymentRequestOf(body)
+    const routed = route(parts, payment)
     const problem =
       findReferenceProblem(parts, payment.reference) ??
       (routed === undefined
@@ -168,14 +168,10 @@ const NOWHERE: Routed = { provider: '', paymentMethod: '' }
  * one that refuses the amount, if another one accepts it. A customer belongs to the first provider,
  * so its payment has no other. Undefined when no provider takes the payment.
  */
-function route(
-  parts: TenantParts,
-  payment: Omit<NewPayment, 'paymentMethods'>,
-  paymentMethods: NewPayment['paymentMethods'],
-): Routed | undefined {
+function route(parts: TenantParts, payment: NewPayment): Routed | undefined {
   const { defaultName, capabilitiesOf } = parts.providers
   const routes = parts.tenant?.routes ?? [{ provider: defaultName }]
-  const { currency, customer } = payment
+  const { currency, customer, paymentMethods } = payment
   const able = routes.filter((one) => takesCurrency(capabilitiesOf(one.provider).amounts, currency))
   const routed = routePayment(able, currency, paymentMethods)
   if (routed === undefined || typeof paymentMethods === 'string') return routed
@@ -187,7 +183,7 @@ function route(
 function findAmountProblem(
   { providers }: ServiceParts,
   provider: string,
-  { amountMinor, currency }: Pick<PaymentRequest, 'amountMinor' | 'currency'>,
+  { amountMinor, currency }: NewPayment,
 ): ProblemError | undefined {
   return findChargeProblem(providers.capabilitiesOf(provider).amounts, amountMinor, currency)
 }

@@ -5,6 +5,7 @@ import { type Sql, type Store, type Transaction } from '../../../src/db/connecti
 import { asService, asTenant, asTenants } from '../../../src/db/connection/transaction.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { isOnCitus } from '../../support/citus.ts'
+import { testOnOneServer } from '../../support/one-server.ts'
 import { openServiceStore } from '../../support/service-store.ts'
 import { makeTenant, reservationOf, reserve } from '../reservations.ts'
 import { database, store as owner } from '../../support/own-store.ts'
@@ -180,8 +181,6 @@ describe('a statement', () => {
 })
 
 // On Citus the owner's default, which names all tenants here, holds on each node.
-const testOnOneServer = isOnCitus() ? test.skip : test
-
 testOnOneServer('applies to the owner of the tables too, who is no superuser', async () => {
   const { sql } = owner
   // The owner of the tests sees all tenants by default.

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { batchClaims, claimEachIfUnowned } from '../../../src/db/operations/leases.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { isOnCitus } from '../../support/citus.ts'
+import { testOnOneServer } from '../../support/one-server.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import {
   claimedOperation,
@@ -18,9 +18,6 @@ import {
   reserve,
 } from '../reservations.ts'
 import { database, store } from '../../support/own-store.ts'
-
-/** Citus has plans, statistics and waiting sessions on its nodes. */
-const testOnOneServer = isOnCitus() ? test.skip : test
 
 /** Wraps the connection and counts the claim statements. */
 function countClaims(sql: Sql): { sql: Sql; claims: () => number } {

@@ -4,13 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findUserOfReference, listPayments } from '../../../src/db/payments/payments.ts'
 import { listRefunds } from '../../../src/db/payments/refunds.ts'
-import { isOnCitus } from '../../support/citus.ts'
+import { testOnOneServer } from '../../support/one-server.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { explain, rowsRead } from '../../support/explain.ts'
 import { makeTenant, openTestStore } from '../reservations.ts'
-
-/** Citus has plans, statistics and waiting sessions on its nodes. */
-const testOnOneServer = isOnCitus() ? test.skip : test
 
 const PAYMENTS = 5_000
 /** Payments with one reference: declined ones, and one that succeeded. */
