@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, type ApiResponse } from '../support/client.ts'
 import { assignCustomer, makeCard, makeCustomer, saveCard } from '../support/customers.ts'
 import { service } from '../support/shared-service.ts'
-import type { Tenant } from '../support/service.ts'
+import type { ExecutedCall, Tenant } from '../support/service.ts'
 
 let mine: Tenant
 let theirs: Tenant
@@ -22,10 +22,11 @@ beforeEach(async () => {
 const pay = (tenant: Tenant, fields: object, key: string = randomUUID()): Promise<ApiResponse> =>
   postPayment(service.apiUrl, tenant, paymentBody({ ...fields }), { key })
 
-/** What the provider has executed, for every tenant. */
+/** How many effects at the provider are of payments of the two tenants. */
 async function executed(): Promise<number> {
-  const { data } = (await service.control('GET', 'executed')) as { data: unknown[] }
-  return data.length
+  const { data } = (await service.control('GET', 'executed')) as { data: ExecutedCall[] }
+  const tenants = [mine.id, theirs.id]
+  return data.filter(({ metadata }) => tenants.includes(metadata['atomic_tenant'] ?? '')).length
 }
 
 /** How many rows a tenant has, in the tables that an intent writes. */
