@@ -23,12 +23,16 @@ export async function hasWork({ owner: { sql } }: Lane): Promise<boolean> {
 
 /**
  * Makes jobs due again that a worker fetched and did not complete, as pg-boss does some seconds
- * later. They belong to completed operations, so they must have no effect.
+ * later. They belong to completed operations, so they must have no effect. A live worker collects jobs for
+ * 50 ms before it completes them: a job that became due again in that time would never end.
  */
 export async function redeliverJobs({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
     update atomic_jobs.job set state = 'retry', start_after = now() - interval '1 second'
-    where name = 'operations' and (state = 'active' or (state = 'retry' and start_after > now()))
+    where name = 'operations' and (
+      (state = 'active' and started_on < now() - interval '200 milliseconds')
+      or (state = 'retry' and start_after > now())
+    )
       and exists (
         select from idempotency_keys
         where tenant_id = (data ->> 'tenantId')::uuid and id = (data ->> 'operationId')::uuid
