@@ -1,5 +1,5 @@
 // What the proxies of a process share: a server on a free port of this machine, and links. A link joins
-// one connection of the process to one of PostgreSQL or Redis.
+// one connection of the process to its server.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
@@ -44,6 +44,15 @@ export abstract class Link {
   protected reset(): void {
     this.client.resetAndDestroy()
     this.end()
+  }
+
+  /** Does what the action says, and returns whether the message is passed on. */
+  protected follow(action: Action): boolean {
+    if (action.do === 'reset') this.reset()
+    else if (action.do === 'end') this.end()
+    else if (action.do === 'stall') this.state = 'stalled'
+    else if (action.do !== 'pass') throw new Error(`this link knows no action "${action.do}"`)
+    return action.do === 'pass'
   }
 
   protected passOrBuffer(pass: () => void): void {

@@ -173,7 +173,7 @@ export class StoreLink extends Link {
       // PostgreSQL answers in order, so a refusal must wait.
       this.server.write(flush())
       this.#refusal = { action, frames: [frame] }
-    } else if (this.#apply(action, frame) === 'pass') send()
+    } else if (this.#apply(action, frame)) send()
   }
 
   /**
@@ -195,7 +195,7 @@ export class StoreLink extends Link {
     const [pending] = this.#pending
     const place = message === undefined ? undefined : this.#placeAnswer(message, frame)
     const action = place === undefined ? PASS : this.#reached(place, pending)
-    const isPassed = this.#apply(action, frame) === 'pass' || action.do === 'terminate'
+    const isPassed = this.#apply(action, frame) || action.do === 'terminate'
     if (isPassed) this.client.write(frame.bytes)
     if (this.#pending.length === 0) this.#refuseIfDue()
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
@@ -279,38 +279,22 @@ export class StoreLink extends Link {
     this.#pending = sync < 0 ? [] : this.#pending.slice(sync)
   }
 
-  #apply(action: Action, frame: Frame): 'pass' | 'cut' {
-    switch (action.do) {
-      case 'pass':
-        return 'pass'
-      case 'reset':
-        this.reset()
-        return 'cut'
-      case 'end':
-        this.end()
-        return 'cut'
-      case 'stall':
-        this.state = 'stalled'
-        return 'cut'
-      case 'terminate':
-        this.state = 'deaf'
-        action.by(this.#backendPid)
-        return 'cut'
-      case 'refuse':
-        this.client.write(errorResponse(action.severity, action.sqlState))
-        if (action.severity === 'FATAL') {
-          this.#endInOrder()
-        } else {
-          this.#failAtServer()
-          this.state = 'refusing'
-          this.#continueRefusing(frame)
-        }
-        return 'cut'
-      case 'wait':
-      case 'defer':
-      case 'misbehave':
-        throw new Error(`a message to the store cannot be answered with "${action.do}"`)
-    }
+  /** Returns whether the message is passed on. */
+  #apply(action: Action, frame: Frame): boolean {
+    if (action.do === 'terminate') {
+      this.state = 'deaf'
+      action.by(this.#backendPid)
+    } else if (action.do === 'refuse') {
+      this.client.write(errorResponse(action.severity, action.sqlState))
+      if (action.severity === 'FATAL') {
+        this.#endInOrder()
+      } else {
+        this.#failAtServer()
+        this.state = 'refusing'
+        this.#continueRefusing(frame)
+      }
+    } else return this.follow(action)
+    return false
   }
 
   /**
