@@ -131,7 +131,7 @@ export const layers: readonly Layer[] = [
     packages: ['express', 'zod', 'pino', 'node:'] },
   { files: 'extras/*/bench/',         mayImport: ['extras/*/bench/', 'bench/', 'dev/ports.ts', PROCESS],
     packages: ['express', 'redis', 'node:'] },
-  { files: 'extras/*/verify/',        mayImport: ['extras/*/', 'verify/'],
+  { files: 'extras/*/verify/',        mayImport: ['extras/*/', 'verify/', 'test/support/', 'src/db/'],
     packages: ['node:'] },
   { files: 'extras/queue-dashboard/',       mayImport: ['extras/queue-dashboard/', 'src/db/', STACK_SETTINGS, PROCESS, CONFIG_ERROR],
     packages: ['@pg-boss/dashboard', 'node:'] },

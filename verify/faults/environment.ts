@@ -16,7 +16,7 @@ import { Lane } from './lane.ts'
 import { readPatched } from './mutants/mutants.ts'
 import { buildPrograms, type Changes, PROGRAMS_UNDER_TEST } from './programs.ts'
 import type { LaneNeeds } from './scenario.ts'
-import { secondProvider } from './second-provider-kind.ts'
+import { secondProvider } from './extras.ts'
 import { REPOSITORY } from './service-process.ts'
 
 async function startReplicatedServer(

@@ -34,8 +34,8 @@ export interface Fault {
   readonly contests?: true
   /** Whether it needs a server with a standby, in the scenario that has one. */
   readonly needsStandby?: true
-  /** Whether it happens to Redis, in a scenario that has one. */
-  readonly needsRedis?: true
+  /** Whether it happens to the server of an extra, in a scenario that has one. */
+  readonly needsExtraServer?: true
   /** Whether it needs a disk that can be filled, which not every machine provides. */
   readonly needsDisk?: true
 }

@@ -1,9 +1,8 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
-import { isAtRedis, isCommitBoundary, isRepeated, type Point } from './points.ts'
+import { isCommitBoundary, isRepeated, type Point } from './points.ts'
 import type { Fault, FaultContext } from './fault.ts'
-import type { LaneRedis } from './lane-redis.ts'
 import { type Action, PASS } from './watch.ts'
 import { checkCallsWithoutStore } from './checks.ts'
 import {
@@ -19,36 +18,7 @@ import { findNamed, type Violation } from './results.ts'
 import { eventFaults } from './event-orders.ts'
 import { contentionFaults, outages } from './contention.ts'
 import { isAtSecond } from './provider-proxy.ts'
-import { secondProvider } from './second-provider-kind.ts'
-
-interface RedisHappening {
-  readonly name: string
-  readonly strike: (redis: LaneRedis) => Promise<void>
-  /** Whether it ends before the message of the point goes on. */
-  readonly isWaitedFor?: true
-}
-
-const redisHappenings: readonly RedisHappening[] = [
-  { name: 'redis-killed', strike: (redis) => redis.crash() },
-  { name: 'redis-paused', strike: (redis) => redis.pause() },
-  { name: 'redis-cut', strike: (redis) => redis.cut() },
-  { name: 'redis-full', strike: (redis) => redis.fill() },
-  { name: 'redis-flushed', strike: (redis) => redis.flush(), isWaitedFor: true },
-  { name: 'redis-failover', strike: (redis) => redis.failOver(), isWaitedFor: true },
-  { name: 'redis-restored', strike: (redis) => redis.restoreSnapshot(), isWaitedFor: true },
-]
-
-const redisFaults: readonly Fault[] = redisHappenings.map(({ name, strike, isWaitedFor }) => ({
-  name,
-  appliesAt: (point) => isAtRedis(point) || isCommitBoundary(point),
-  needsRedis: true,
-  inject({ lane, trackWork }, point) {
-    const over = strike(lane.redis)
-    trackWork(over.then(() => []))
-    if (isWaitedFor !== true || !isAtRedis(point)) return PASS
-    return { do: 'wait', until: over.then(() => 'pass') }
-  },
-}))
+import { faultsOfExtras, secondProvider } from './extras.ts'
 
 /** Crashes the server at once. Its restart and the next payment go on beside the run. */
 function crashStore(context: FaultContext, point: Point): Action {
@@ -290,7 +260,7 @@ export const faults: readonly Fault[] = [
   ...eventFaults,
   ...shortages,
   ...failovers,
-  ...redisFaults,
+  ...faultsOfExtras,
 ]
 
 /** The store rejects the statement and does not execute it. */

@@ -41,9 +41,9 @@ export function startInjecting(
 export async function releaseAll(lane: Lane): Promise<void> {
   // The stand-ins answer the requests that they left unanswered.
   await lane.removeFaults()
-  for (const { store, provider, redis } of lane.processes) {
+  for (const { store, provider, extra } of lane.processes) {
     store.dropStalled()
-    redis?.dropStalled()
+    extra?.dropStalled()
     provider.dropStalled()
     provider.endGathering()
     await provider.releaseDeferred()

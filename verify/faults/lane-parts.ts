@@ -1,17 +1,27 @@
 // What a lane is made with: its options and settings, its database and what triggers record
-// there, a disk that can be full, and the fixed address of its API.
+// there, a disk that can be full, its second provider, and the fixed address of its API.
 import { execFile } from 'node:child_process'
 import { chown, mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect, createServer, type Socket } from 'node:net'
 import { findServerAccount } from '../../dev/embedded-postgres/postgres-account.ts'
+import type { Program } from '../../test/support/find-program.ts'
 import type { ReplicatedPostgres } from '../../test/support/replicated-postgres.ts'
 import { withStore } from '../../dev/embedded-postgres/with-store.ts'
 import type { Store } from '../../src/db/connection/client.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import { showRefundId } from '../../src/domain/payments/refund.ts'
+import type { CallName } from '../../src/provider/calls.ts'
+import { calls } from '../../test/provider/stripe/calls.ts'
+import { startListening } from '../listening-process.ts'
+import { type Executed, providerAt } from '../simulate/faults.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
+import type { OwnEntry, SecondProviderKind } from './extras.ts'
 import { listen } from './links.ts'
+import { programIn, SECOND_STAND_IN } from './programs.ts'
+import type { Watch } from './watch.ts'
 
 const execute = promisify(execFile)
 
@@ -83,6 +93,19 @@ export interface LaneServer {
   readonly replicated?: ReplicatedPostgres
 }
 
+export interface ExtraServer {
+  /** Opens a proxy between one process and the server. */
+  openProxy(watch: Watch): Promise<ExtraProxy>
+  stop(): Promise<void>
+}
+
+export interface ExtraProxy {
+  /** The settings with which the process finds it. */
+  readonly settings: Readonly<Record<string, string>>
+  dropStalled(): void
+  close(): void
+}
+
 export interface LaneOptions {
   /** Shared with other lanes, unless faults affect the server itself. */
   readonly server: LaneServer
@@ -106,8 +129,13 @@ export interface LaneOptions {
   readonly pooled?: boolean
   /** Whether the server has a synchronous standby. */
   readonly replicated?: boolean
-  /** Whether API processes share copies of answers in a Redis of the lane. */
-  readonly redis?: boolean
+  /** A server of an extra, which API processes use beside the store and the provider. */
+  readonly extraServer?: {
+    /** What the machine must have. */
+    readonly program: Program
+    /** @param folder where it may write files. */
+    start(folder: string): Promise<ExtraServer>
+  }
   /** Whether there is a second provider, to which payments can move. */
   readonly secondProvider?: boolean
   /** Whether the worker has to ask the lane's name server for the address of the provider. */
@@ -242,6 +270,41 @@ export async function readMoves({ sql }: Store, tenantId: string): Promise<Move[
     from fault_suite_moves where tenant_id = ${tenantId} order by seq
   `
   return [...Map.groupBy(rows, ({ id }) => id).values()]
+}
+
+/**
+ * The stand-in of the second provider, to which payments can move. Its log is read in the words of the
+ * first one's.
+ */
+export async function startSecondProvider(
+  second: SecondProviderKind,
+  programs: string,
+  settings: Readonly<Record<string, string>>,
+) {
+  const script = programIn(programs, SECOND_STAND_IN)
+  const standIn = await startListening(script, { ...settings, [second.standIn.port]: '0' })
+  const provider = providerAt(standIn.url)
+  await provider.control('POST', 'settings', second.standIn.settings)
+  return {
+    standIn,
+    async listExecuted(): Promise<Executed[]> {
+      const { data } = (await provider.control('GET', 'executed')) as { data: OwnEntry[] }
+      return data.map((entry) => {
+        const ids = second.idsOf(entry)
+        const kind = kindAtFirst(second, entry.kind)
+        const payment = ids && { atomic_payment: showPaymentId(ids.paymentId) }
+        const refund = ids?.refundId && { atomic_refund: showRefundId(ids.refundId) }
+        return { ...entry, kind, provider: second.name, metadata: { ...payment, ...refund } }
+      })
+    },
+    removeFaults: () => provider.removeFaults(),
+  }
+}
+
+/** A kind of its log in the words of the first provider's. */
+function kindAtFirst({ requests }: SecondProviderKind, kind: string): string {
+  const [name] = Object.entries(requests.calls).find(([, call]) => call.kind === kind) ?? []
+  return name === undefined ? kind : calls[name as CallName].kind
 }
 
 /**

@@ -12,13 +12,18 @@ import { type NameServer, startNameServer } from '../../test/support/name-server
 import { startPgBouncer } from '../../test/support/pgbouncer.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { startListening } from '../listening-process.ts'
-import type { LaneOptions } from './lane-parts.ts'
-import { makeDatabase, needPages, openApiRelay, SHORT_LIMITS, watchMoves } from './lane-parts.ts'
-import { LaneRedis } from './lane-redis.ts'
+import type { ExtraServer, LaneOptions } from './lane-parts.ts'
+import {
+  makeDatabase,
+  needPages,
+  openApiRelay,
+  SHORT_LIMITS,
+  startSecondProvider,
+  watchMoves,
+} from './lane-parts.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
-import { startSecondProvider } from './second-provider.ts'
-import { secondProvider } from './second-provider-kind.ts'
+import { secondProvider } from './extras.ts'
 import { ServiceProcess } from './service-process.ts'
 import { Watch } from './watch.ts'
 
@@ -76,7 +81,7 @@ async function startParts(options: LaneOptions) {
     names,
     relay: await openApiRelay(),
     pooler: options.pooled === true ? await startPgBouncer(databaseUrl, POOLER) : undefined,
-    redis: options.redis === true ? await LaneRedis.start(folder) : undefined,
+    extra: await options.extraServer?.start(folder),
     second:
       options.secondProvider === true && secondProvider !== undefined
         ? await startSecondProvider(secondProvider, options.programs, cached)
@@ -126,14 +131,14 @@ export class Lane {
       poolSize: 2,
       timeoutMs: 30_000,
     })
-    const { settings, names, pooler, second, redis } = parts
+    const { settings, names, pooler, second, extra } = parts
     const { programs, lowPriority = false } = options
     const service = {
       programs,
       databaseUrl: pooler?.url ?? parts.databaseUrl,
       providerUrls: { first: this.providerUrl, second: second?.standIn.url },
       providerName: names && PROVIDER_NAME,
-      redisPort: redis?.port,
+      extraServer: extra,
       settings,
       cacheFolder: cacheIn(options),
       watch: this.watch,
@@ -173,9 +178,8 @@ export class Lane {
     return this.#parts.names
   }
 
-  get redis(): LaneRedis {
-    if (this.#parts.redis === undefined) throw new Error('the lane has no Redis')
-    return this.#parts.redis
+  get extraServer(): ExtraServer | undefined {
+    return this.#parts.extra
   }
 
   /** What all providers of the lane have executed, in the words of the first one. */
@@ -355,11 +359,11 @@ export class Lane {
       next.status === 'fulfilled' ? [next.value] : [],
     )
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
-    const { relay, names, pooler, redis, second, standIn } = this.#parts
+    const { relay, names, pooler, extra, second, standIn } = this.#parts
     relay.close()
     // In order, so that they leave compiled code for the next processes.
     for (const part of [standIn, second?.standIn]) part?.process.stop()
-    const others = [names, pooler, redis].map((part) => part?.stop())
+    const others = [names, pooler, extra].map((part) => part?.stop())
     const ends = [standIn, second?.standIn].map((part) => part?.process.ended)
     await Promise.all([...others, ...ends, this.owner.close()])
   }

@@ -1,10 +1,9 @@
 // The command line options of `npm run faults`.
 import { findProgram, type Program } from '../../test/support/find-program.ts'
 import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
-import { configVariables } from '../../src/config.ts'
 import { arePageFaultsSlow } from '../../dev/page-faults.ts'
 import { SEED_MAX } from '../simulate/random.ts'
-import { secondProvider } from './second-provider-kind.ts'
+import { secondProvider } from './extras.ts'
 import type { Case } from './results.ts'
 import { findNamed, IDEMPOTENT, providerKinds, providerNamed, readLabel } from './results.ts'
 import { type Mutant, mutants } from './mutants/mutants.ts'
@@ -22,9 +21,8 @@ interface Possible {
 export function findPossible(
   isInstalled = (program: Program): boolean => findProgram(program) !== undefined,
   hasSecond = secondProvider !== undefined,
-  hasCopies = configVariables.includes('REDIS_URL'),
 ): Possible {
-  const missing = (scenario: string) => findMissing(scenario, isInstalled, { hasSecond, hasCopies })
+  const missing = (scenario: string) => findMissing(scenario, isInstalled, hasSecond)
   const names = scenarios.map(({ name }) => name)
   const missingTo = ({ shownBy }: Mutant) =>
     shownBy.map((label) => missing(readLabel(label).scenario)).find((reason) => reason)
@@ -45,19 +43,16 @@ export function findPossible(
 function findMissing(
   scenario: string,
   isInstalled: (program: Program) => boolean,
-  extras: { readonly hasSecond: boolean; readonly hasCopies: boolean },
+  hasSecond: boolean,
 ): string | undefined {
   const needs = needsOf({ scenario, injections: [] })
-  if (needs.redis === true && !extras.hasCopies) return 'no extra keeps copies in Redis'
-  const programs = [
-    ...(needs.pooled === true ? (['pgbouncer'] as const) : []),
-    ...(needs.redis === true ? (['redis-server'] as const) : []),
+  const programs: (Program | undefined)[] = [
+    needs.pooled === true ? 'pgbouncer' : undefined,
+    needs.extraServer?.program,
   ]
-  const program = programs.find((one) => !isInstalled(one))
+  const program = programs.find((one) => one !== undefined && !isInstalled(one))
   if (program !== undefined) return `${program} is not installed`
-  return needs.secondProvider === true && !extras.hasSecond
-    ? 'no extra is a second provider'
-    : undefined
+  return needs.secondProvider === true && !hasSecond ? 'no extra is a second provider' : undefined
 }
 
 export interface FaultsOptions {

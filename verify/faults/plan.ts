@@ -28,12 +28,6 @@ export interface PlanOptions {
 }
 
 const MAIN_SCENARIO = 'payment.create'
-/** Without these scenarios a fault would be missing. */
-const NEEDED: readonly string[] = [
-  MAIN_SCENARIO,
-  'payment.create.replicated',
-  'payment.create.copied',
-]
 
 /** The faults that end a process. */
 const KILLING_FAULTS: readonly string[] = faults
@@ -52,9 +46,10 @@ const SCENARIO_SAMPLE_SIZE = 6
 /** A quick plan has the needed scenarios, and a sample of the others. */
 export function planScenarios(all: readonly string[], { quick, seed }: PlanOptions): string[] {
   if (!quick) return [...all]
-  const others = all.filter((name) => !NEEDED.includes(name))
+  const isNeeded = (name: string) => scenarioNamed(name).isNeeded === true
+  const others = all.filter((name) => !isNeeded(name))
   const drawn = sample(seededRandom(seed), others, SCENARIO_SAMPLE_SIZE)
-  return all.filter((name) => NEEDED.includes(name) || drawn.includes(name))
+  return all.filter((name) => isNeeded(name) || drawn.includes(name))
 }
 
 export function planRuns(
@@ -83,10 +78,10 @@ export function planRuns(
   return spreadKills(shuffle(random, [...chosen, ...sampleOfEachFault(random, others)]))
 }
 
-/** A server with a standby is there for failovers, and Redis for what happens to it. */
+/** A server with a standby, or one of an extra, is there for what happens to it. */
 function isFitFor({ needs, strikes }: Scenario, fault: Fault, point: Point): boolean {
   if ((needs?.replicated === true) !== (fault.needsStandby === true)) return false
-  if (fault.needsRedis === true && needs?.redis !== true) return false
+  if (fault.needsExtraServer === true && needs?.extraServer === undefined) return false
   return strikes?.(fault, point) ?? true
 }
 

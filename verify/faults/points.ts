@@ -8,16 +8,13 @@ export type Role = 'api' | 'worker'
 
 export interface Place {
   readonly role: Role
-  /** The name of the statement, of the provider's endpoint or of the command to Redis. */
+  /** The name of the statement, of the provider's endpoint or of what an extra's server is sent. */
   readonly name: string
-  /**
-   * The protocol message; for the provider `request`, `reply` or `body`, for Redis `command` or
-   * `reply`.
-   */
+  /** The protocol message; for the provider `request`, `reply` or `body`. */
   readonly message: string
   /** Before the message is passed on, after that, or half-way through it. */
   readonly moment: 'before' | 'after' | 'middle'
-  readonly peer: 'store' | 'provider' | 'redis'
+  readonly peer: 'store' | 'provider' | 'extra'
   /** Whether the process sends or receives the message. */
   readonly direction: 'out' | 'in'
 }
@@ -43,8 +40,8 @@ const PREPARATION_MESSAGES: readonly string[] = [
   'NoData',
 ]
 
-export function isAtRedis({ peer }: Place): boolean {
-  return peer === 'redis'
+export function isAtExtra({ peer }: Place): boolean {
+  return peer === 'extra'
 }
 
 /** Whether timing alone decides that a run reaches the point. */

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { secondProvider } from './second-provider-kind.ts'
+import { secondProvider } from './extras.ts'
 
 /** Replacement texts for files of the product, by path. */
 export type Changes = ReadonlyMap<string, string>

@@ -9,7 +9,7 @@ import type { Point } from './points.ts'
 /** What the lane of a scenario must have. */
 export type LaneNeeds = Pick<
   LaneOptions,
-  'settings' | 'byName' | 'standbys' | 'pooled' | 'replicated' | 'redis' | 'secondProvider'
+  'settings' | 'byName' | 'standbys' | 'pooled' | 'replicated' | 'extraServer' | 'secondProvider'
 >
 
 /** The faults that any run may have: a process dies, or a connection is lost. */
@@ -17,6 +17,8 @@ export const BASIC_FAULTS: readonly string[] = ['SIGKILL', 'reset']
 
 export interface Scenario {
   readonly name: string
+  /** Whether every plan has it: without it a fault would be missing. */
+  readonly isNeeded?: true
   /** By default it makes do with any lane. */
   readonly needs?: LaneNeeds
   /**

@@ -12,7 +12,7 @@ import {
   reaperContests,
 } from './contests.ts'
 import { comparisons, expire, expireHold, releaseHold } from './holds.ts'
-import { copied } from './copies.ts'
+import { scenariosOfExtras } from './extras.ts'
 import { type Case, findNamed, providerNamed, type Violation } from './results.ts'
 import { eventScenarios, follow, followDispute, followFailedRefund } from './event-scenarios.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
@@ -30,7 +30,7 @@ const refund: Scenario = {
 }
 
 export const scenarios: readonly Scenario[] = [
-  { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
+  { name: 'payment.create', isNeeded: true, act: (merchant) => merchant.pay(AUTOMATIC) },
   {
     name: 'payment.create.pooled',
     needs: { pooled: true },
@@ -43,6 +43,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'payment.create.replicated',
+    isNeeded: true,
     needs: { replicated: true },
     variant: 'same calls',
     act: (merchant) => merchant.pay(AUTOMATIC),
@@ -78,7 +79,7 @@ export const scenarios: readonly Scenario[] = [
   payTogether,
   captureTogether,
   announced,
-  ...copied,
+  ...scenariosOfExtras,
   ...routed,
   cancelAfterwards,
   payReferenced,

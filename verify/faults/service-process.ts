@@ -9,10 +9,10 @@ import { portIn } from '../listening-process.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { openProviderProxy, type ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
-import { openRedisProxy, type RedisProxy } from './redis-proxy.ts'
 import { openStoreProxy, type StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
-import { secondProvider } from './second-provider-kind.ts'
+import { secondProvider } from './extras.ts'
+import type { ExtraProxy, ExtraServer } from './lane-parts.ts'
 
 /** The root of the product. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -31,8 +31,8 @@ interface ServiceOptions {
   readonly providerUrls: ProviderUrls
   /** The host name of the provider for the process; by default its address. */
   readonly providerName?: string | undefined
-  /** The port of Redis on this machine, if an API process has one. */
-  readonly redisPort?: number | undefined
+  /** The server of an extra that an API process has. */
+  readonly extraServer?: ExtraServer | undefined
   readonly settings: Readonly<Record<string, string>>
   /** Keeps compiled code for the next process. */
   readonly cacheFolder: string
@@ -45,7 +45,7 @@ export class ServiceProcess {
   readonly role: Role
   readonly store: StoreProxy
   readonly provider: ProviderProxy
-  readonly redis: RedisProxy | undefined
+  readonly extra: ExtraProxy | undefined
   /** All log lines so far. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
@@ -61,13 +61,13 @@ export class ServiceProcess {
 
   private constructor(
     options: ServiceOptions,
-    proxies: Pick<ServiceProcess, 'store' | 'provider' | 'redis'>,
+    proxies: Pick<ServiceProcess, 'store' | 'provider' | 'extra'>,
   ) {
     const { role, programs, databaseUrl, settings, cacheFolder, lowPriority } = options
     this.role = role
     this.store = proxies.store
     this.provider = proxies.provider
-    this.redis = proxies.redis
+    this.extra = proxies.extra
     const url = new URL(databaseUrl)
     url.port = String(this.store.port)
     const providerUrl = new URL(this.provider.url)
@@ -87,7 +87,7 @@ export class ServiceProcess {
         DATABASE_URL: url.href,
         STRIPE_API_BASE: providerUrl.origin,
         ...(secondProvider && { [secondProvider.apiBase]: this.provider.url }),
-        ...(this.redis && { REDIS_URL: this.redis.url }),
+        ...this.extra?.settings,
         // A port that was found free could be taken while the process stands by.
         PORT: '0',
       },
@@ -111,12 +111,11 @@ export class ServiceProcess {
   }
 
   static async standBy(options: ServiceOptions): Promise<ServiceProcess> {
-    const { role, watch, databaseUrl, providerUrls, redisPort } = options
+    const { role, watch, databaseUrl, providerUrls, extraServer } = options
     const store = await openStoreProxy(role, Number(new URL(databaseUrl).port), watch)
     const provider = await openProviderProxy(role, providerUrls, watch)
-    const hasRedis = role === 'api' && redisPort !== undefined
-    const redis = hasRedis ? await openRedisProxy(role, redisPort, watch) : undefined
-    return new ServiceProcess(options, { store, provider, redis })
+    const extra = role === 'api' ? await extraServer?.openProxy(watch) : undefined
+    return new ServiceProcess(options, { store, provider, extra })
   }
 
   /** The port of an API that works. */
@@ -160,7 +159,7 @@ export class ServiceProcess {
     await this.ended
     this.store.close()
     this.provider.close()
-    this.redis?.close()
+    this.extra?.close()
   }
 
   /** How the process ended unexpectedly, returned once; undefined when it has not. */

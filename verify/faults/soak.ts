@@ -14,7 +14,7 @@ import { emptyResult, RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from './result
 import { checkSecrecy } from './secrecy.ts'
 import { Merchant } from './merchant.ts'
 import { faults as catalogue } from './faults.ts'
-import { isAtRedis, type Point } from './points.ts'
+import { isAtExtra, type Point } from './points.ts'
 import { releaseAll, startInjecting } from './injecting.ts'
 import type { CountedScenario } from './plan.ts'
 import { poll } from './poll.ts'
@@ -85,10 +85,10 @@ export function choicesOf(
   const points = counted.flatMap((scenario) => scenario.points).filter(isFirst)
   const known = [...new Map(points.map((point) => [point.label, point])).values()]
   return catalogue
-    .filter(({ contests, needsDisk, needsStandby, needsRedis }) => {
+    .filter(({ contests, needsDisk, needsStandby, needsExtraServer }) => {
       if (needsDisk === true && typeof disk !== 'object') return false
       if (needsStandby === true && replicated !== true) return false
-      if (needsRedis === true) return false
+      if (needsExtraServer === true) return false
       // A contest needs a tenant with one operation in progress, and a soak has many.
       return contests !== true
     })
@@ -100,10 +100,10 @@ export function choicesOf(
 
 /**
  * Counting starts again with each fault, so the next operation at a place has ordinal 1. A soak has no
- * Redis.
+ * server of an extra.
  */
 function isFirst(point: Point): boolean {
-  return point.label.includes('#1/') && !isAtRedis(point)
+  return point.label.includes('#1/') && !isAtExtra(point)
 }
 
 interface InjectionOptions {

@@ -13,7 +13,7 @@ export type Action =
   | { readonly do: 'end' }
   /** Nothing more passes, and neither side is notified. */
   | { readonly do: 'stall' }
-  /** Only before a message to the store, or at Redis: the connection waits for the decision. */
+  /** Only before a message to the store, or at the server of an extra: the connection waits for the decision. */
   | { readonly do: 'wait'; readonly until: Promise<'pass' | 'end'> }
   /** The store rejects the statement and does not execute it. */
   | { readonly do: 'refuse'; readonly severity: 'ERROR' | 'FATAL'; readonly sqlState: string }

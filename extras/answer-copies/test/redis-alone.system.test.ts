@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect } from '@jest/globals'
 import { executeOnce } from '../bench/redis-alone.ts'
-import { startRedis, startReplica, testWithRedis as test } from '../../../test/support/redis.ts'
+import { startRedis, startReplica, testWithRedis as test } from './redis.ts'
 import { until } from '../../../test/support/until.ts'
 
 let charges: string[]

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect } from '@jest/globals'
 import pino from 'pino'
 import { silentAnswersObserver } from '../../../src/answers/observer.ts'
 import { connectRedis, type RedisLink } from '../redis-link.ts'
-import { startRedis, type RedisServer, testWithRedis as test } from '../../../test/support/redis.ts'
+import { startRedis, type RedisServer, testWithRedis as test } from './redis.ts'
 import { until } from '../../../test/support/until.ts'
 
 /** Longer than a busy machine stops a process. */

@@ -11,13 +11,7 @@ import { connectRedis, type RedisLink } from '../redis-link.ts'
 import { createLog } from '../../../src/log.ts'
 import { makeAuthority } from '../../../test/support/certificates.ts'
 import { startCuttableRelay } from '../../../test/support/cuttable-relay.ts'
-import {
-  loadSlowly,
-  SLOW_TO_LOAD,
-  startRedis,
-  testWithRedis,
-  type RedisServer,
-} from '../../../test/support/redis.ts'
+import { loadSlowly, SLOW_TO_LOAD, startRedis, testWithRedis, type RedisServer } from './redis.ts'
 import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'
 import { until } from '../../../test/support/until.ts'
 

@@ -18,7 +18,7 @@ import {
   startRedis,
   type RedisServer,
   testWithRedis as test,
-} from '../../../test/support/redis.ts'
+} from './redis.ts'
 import { startService, type OwnService, type Tenant } from '../../../test/support/service.ts'
 import type { ServiceProcess } from '../../../test/support/start-script.ts'
 import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'

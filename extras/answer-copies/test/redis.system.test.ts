@@ -8,12 +8,7 @@ import { paymentBody, postPayment, read, type ApiResponse } from '../../../test/
 import { startCuttableRelay } from '../../../test/support/cuttable-relay.ts'
 import { fetchApi } from '../../../test/support/documented.ts'
 import { expectLedgerBalanced } from '../../../test/support/ledger.ts'
-import {
-  startRedis,
-  startReplica,
-  type RedisServer,
-  testWithRedis as test,
-} from '../../../test/support/redis.ts'
+import { startRedis, startReplica, type RedisServer, testWithRedis as test } from './redis.ts'
 import { startService, type OwnService, type Tenant } from '../../../test/support/service.ts'
 import { until } from '../../../test/support/until.ts'
 

@@ -6,7 +6,7 @@ import { scenarios } from '../../../verify/faults/scenarios.ts'
 const ALL = () => true
 
 test('a machine with every program leaves nothing out', () => {
-  const possible = findPossible(ALL, true, true)
+  const possible = findPossible(ALL, true)
 
   expect(possible.scenarios).toEqual(scenarios.map(({ name }) => name))
   expect(possible.mutants).toEqual(mutants)
@@ -14,7 +14,7 @@ test('a machine with every program leaves nothing out', () => {
 })
 
 test('without an extra that is a second provider, what needs one is left out, and said', () => {
-  const { leftOut } = findPossible(ALL, false, true)
+  const { leftOut } = findPossible(ALL, false)
 
   expect(leftOut).toEqual(
     [
@@ -27,21 +27,8 @@ test('without an extra that is a second provider, what needs one is left out, an
 })
 
 test('without pgbouncer its scenario is left out, and said', () => {
-  const { scenarios: left, leftOut } = findPossible(
-    (program) => program !== 'pgbouncer',
-    true,
-    true,
-  )
+  const { scenarios: left, leftOut } = findPossible((program) => program !== 'pgbouncer', true)
 
   expect(left).not.toContain('payment.create.pooled')
   expect(leftOut).toEqual(['left out: payment.create.pooled, because pgbouncer is not installed'])
-})
-
-test('without an extra that keeps copies in Redis, what needs it is left out, and said', () => {
-  const { scenarios: left, leftOut } = findPossible(ALL, true, false)
-
-  expect(left).not.toContain('payment.create.copied')
-  expect(leftOut).toContain(
-    'left out: payment.create.copied, because no extra keeps copies in Redis',
-  )
 })

@@ -57,8 +57,8 @@ const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
 
 /** Whether it needs no scenario of its own. */
-function isForAny({ needsStandby, needsRedis }: Fault): boolean {
-  return needsStandby !== true && needsRedis !== true
+function isForAny({ needsStandby, needsExtraServer }: Fault): boolean {
+  return needsStandby !== true && needsExtraServer !== true
 }
 
 /** The faults that a full plan has for a scenario. */
@@ -103,36 +103,6 @@ test('a deadlock is caused at the statements of a worker: those of an API lock n
 
   expect(faultNamed('deadlock').appliesAt(at('worker'))).toBe(true)
   expect(faultNamed('deadlock').appliesAt(at('api'))).toBe(false)
-})
-
-test('with copies in Redis, Redis fails around them, and a process or a connection at each commit', () => {
-  const counter = new PointCounter()
-  const command = {
-    role: 'api',
-    name: 'redis-get',
-    message: 'command',
-    moment: 'before',
-    peer: 'redis',
-    direction: 'out',
-  } as const
-  const points = [...places, command].map((place) => counter.count(place))
-  const runs = planRuns([{ scenario: 'payment.create.copied', points }], { quick: false, seed: 1 })
-  const made = runs.map(({ injections: [first] }) => `${first?.fault}@${first?.point}`)
-  const redisFaults = faults.flatMap(({ name, needsRedis }) => (needsRedis === true ? name : []))
-
-  expect(redisFaults).toContain('redis-flushed')
-  for (const name of [...redisFaults, 'SIGKILL', 'reset', 'stall', 'SIGTERM']) {
-    expect(made).toContain(`${name}@api/redis-get/command#1/before`)
-  }
-  const atCommits = made.filter((run) => run.endsWith('@api/commit-reserve/Query#1/after'))
-  expect(atCommits.toSorted()).toEqual(
-    [...redisFaults, 'SIGKILL', 'reset']
-      .map((name) => `${name}@api/commit-reserve/Query#1/after`)
-      .toSorted(),
-  )
-  expect(made.filter((run) => run.includes('/claim/') || run.includes('provider-'))).toEqual([])
-  const others = faultsOf('payment.create')
-  expect(redisFaults.filter((name) => others.has(name))).toEqual([])
 })
 
 test('where several operations are in progress, the statements that they share are struck', () => {
@@ -214,19 +184,15 @@ test('the quick plan has 20 points of payment.create at most, and a sample of th
 })
 
 test.each([1, 2, 3])(
-  'the quick plan of seed %d has the main scenario, a standby and Redis',
+  'the quick plan of seed %d has the scenarios that are needed, and six others',
   (seed) => {
     const names = scenarios.map(({ name }) => name)
+    const needed = scenarios.flatMap(({ name, isNeeded }) => (isNeeded === true ? name : []))
     const planned = planScenarios(names, { quick: true, seed })
 
-    expect(planned).toEqual(
-      expect.arrayContaining([
-        'payment.create',
-        'payment.create.replicated',
-        'payment.create.copied',
-      ]),
-    )
-    expect(planned).toHaveLength(9)
+    expect(needed).toEqual(expect.arrayContaining(['payment.create', 'payment.create.replicated']))
+    expect(planned).toEqual(expect.arrayContaining(needed))
+    expect(planned).toHaveLength(needed.length + 6)
     expect(planScenarios(names, { quick: false, seed })).toEqual(names)
   },
 )

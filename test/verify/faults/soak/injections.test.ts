@@ -38,7 +38,6 @@ test('injects a fault at the first point of its kind, once for all scenarios tha
 test('does not draw faults that do not apply, or for which the lane lacks something', () => {
   expect(namesOf()).toContain('connections-full')
   expect(namesOf()).not.toContain('zombie')
-  expect(namesOf()).not.toContain('redis-flushed')
   expect(namesOf()).not.toContain('provider-late')
   expect(namesOf({ disk: 'not permitted' })).not.toContain('disk-full')
   expect(namesOf()).not.toContain('failover-killed')

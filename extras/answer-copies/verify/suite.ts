@@ -1,26 +1,69 @@
-// The scenarios with copies of answers in Redis: a payment that is replayed from a copy, and a copy whose
-// response is dropped and whose API key is revoked. Every answer must be the one of PostgreSQL.
-import { inTransaction } from '../../src/db/connection/transaction.ts'
-import { dropResponses } from '../../src/db/idempotency/dropped-responses.ts'
-import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
-import type { Answer, Operation } from '../simulate/history.ts'
-import { RECOVERY_LIMIT_MS, type Violation } from './results.ts'
-import { Merchant } from './merchant.ts'
-import { AUTOMATIC, BASIC_FAULTS, type Scenario } from './scenario.ts'
-import { poll } from './poll.ts'
-import { isAtRedis, isCommitBoundary } from './points.ts'
+// What the fault suite does with copies of answers in Redis: a payment that is replayed from a copy, a copy
+// whose response is dropped and whose API key is revoked, and what happens to Redis meanwhile. Every answer
+// must be the one of PostgreSQL.
+import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import { dropResponses } from '../../../src/db/idempotency/dropped-responses.ts'
+import {
+  insertApiKey,
+  makeApiKey,
+  revokeKeyIfNotRevoked,
+} from '../../../src/db/tenants/api-keys.ts'
+import type { Fault } from '../../../verify/faults/fault.ts'
+import { Merchant } from '../../../verify/faults/merchant.ts'
+import { isAtExtra, isCommitBoundary } from '../../../verify/faults/points.ts'
+import { poll } from '../../../verify/faults/poll.ts'
+import { RECOVERY_LIMIT_MS, type Violation } from '../../../verify/faults/results.ts'
+import { AUTOMATIC, BASIC_FAULTS, type Scenario } from '../../../verify/faults/scenario.ts'
+import { PASS } from '../../../verify/faults/watch.ts'
+import type { Answer, Operation } from '../../../verify/simulate/history.ts'
+import { type LaneRedis, startLaneRedis } from './lane-redis.ts'
+import type { RedisProxy } from './redis-proxy.ts'
+
+interface Happening {
+  readonly name: string
+  readonly strike: (redis: LaneRedis) => Promise<void>
+  /** Whether it ends before the message of the point goes on. */
+  readonly isWaitedFor?: true
+}
+
+const happenings: readonly Happening[] = [
+  { name: 'redis-killed', strike: (redis) => redis.crash() },
+  { name: 'redis-paused', strike: (redis) => redis.pause() },
+  { name: 'redis-cut', strike: (redis) => redis.cut() },
+  { name: 'redis-full', strike: (redis) => redis.fill() },
+  { name: 'redis-flushed', strike: (redis) => redis.flush(), isWaitedFor: true },
+  { name: 'redis-failover', strike: (redis) => redis.failOver(), isWaitedFor: true },
+  { name: 'redis-restored', strike: (redis) => redis.restoreSnapshot(), isWaitedFor: true },
+]
+
+export const faults: readonly Fault[] = happenings.map(({ name, strike, isWaitedFor }) => ({
+  name,
+  appliesAt: (point) => isAtExtra(point) || isCommitBoundary(point),
+  needsExtraServer: true,
+  inject({ merchant, trackWork }, point) {
+    const over = strike(redisOf(merchant))
+    trackWork(over.then(() => []))
+    if (isWaitedFor !== true || !isAtExtra(point)) return PASS
+    return { do: 'wait', until: over.then(() => 'pass') }
+  },
+}))
+
+const redisOf = ({ lane }: Merchant) => lane.extraServer as LaneRedis
+
+/** What the API that works now has asked of Redis. */
+const seenBy = ({ lane }: Merchant) => (lane.process('api').extra as RedisProxy).seen
 
 const ofCopies: Pick<Scenario, 'needs' | 'variant' | 'strikes' | 'check'> = {
   needs: {
-    redis: true,
+    extraServer: { program: 'redis-server', start: startLaneRedis },
     // On a busy machine a shorter time would pass without a fault.
     settings: { REDIS_TIMEOUT_MS: '500' },
   },
   variant: 'same calls',
   // It is there for what happens to Redis, and around it.
-  strikes: ({ name, needsRedis }, point) =>
-    needsRedis === true ||
-    isAtRedis(point) ||
+  strikes: ({ name, needsExtraServer }, point) =>
+    needsExtraServer === true ||
+    isAtExtra(point) ||
     (BASIC_FAULTS.includes(name) && isCommitBoundary(point)),
   check: compareWithStored,
 }
@@ -36,9 +79,10 @@ const READS_AFTER_DROP = 3
 const UNAUTHORIZED = 401
 const GONE = 410
 
-export const copied: readonly Scenario[] = [
+export const scenarios: readonly Scenario[] = [
   {
     name: 'payment.create.copied',
+    isNeeded: true,
     ...ofCopies,
     prepare: untilRedisIsUsed,
     act: payAndReplay,
@@ -46,8 +90,8 @@ export const copied: readonly Scenario[] = [
   { name: 'payment.create.withdrawn', ...ofCopies, prepare: copyPayment, act: withdraw },
 ]
 
-async function untilRedisIsUsed({ lane, signal }: Merchant): Promise<string> {
-  await poll(Infinity, () => lane.process('api').redis?.hasProbed() === true, { signal })
+async function untilRedisIsUsed(merchant: Merchant): Promise<string> {
+  await poll(Infinity, () => seenBy(merchant).hasProbed, { signal: merchant.signal })
   return ''
 }
 
@@ -63,7 +107,7 @@ async function copyPayment(merchant: Merchant): Promise<string> {
   await untilRedisIsUsed(merchant)
   await merchant.pay(AUTOMATIC)
   await replayFromCopy(merchant)
-  await merchant.lane.redis.keepSnapshot()
+  await redisOf(merchant).keepSnapshot()
   return ''
 }
 
@@ -81,15 +125,10 @@ async function withdraw(merchant: Merchant): Promise<void> {
   if (status !== UNAUTHORIZED) {
     merchant.violations.push({ invariant: 9, what: `a revoked API key is answered ${status}` })
   }
-  const reads = countReads(merchant) + READS_AFTER_DROP
+  const reads = seenBy(merchant).reads + READS_AFTER_DROP
   await dropResponse(merchant)
   await untilDropped(merchant, operation)
-  await replayUntil(merchant, () => countReads(merchant) >= reads)
-}
-
-/** How many copies the API has asked Redis for. */
-function countReads({ lane }: Merchant): number {
-  return lane.process('api').redis?.countReads() ?? 0
+  await replayUntil(merchant, () => seenBy(merchant).reads >= reads)
 }
 
 function theOnly({ history: { operations } }: Merchant): Operation {
@@ -134,7 +173,7 @@ async function untilDropped(merchant: Merchant, operation: Operation): Promise<v
 /** Redis is used again, and what it has equals what PostgreSQL stored. */
 async function compareWithStored(merchant: Merchant): Promise<Violation[]> {
   const isUsed = await replayFromCopy(merchant)
-  await merchant.lane.redis.flush()
+  await redisOf(merchant).flush()
   // Without a copy, the answer is the stored one.
   await merchant.replay()
   return isUsed ? [] : [{ invariant: 7, what: 'no copy is used after the fault', isLate: true }]
@@ -145,7 +184,7 @@ const USE_LIMIT_MS = 15_000
 
 /** Replays until an answer comes from a copy; returns whether one did in time. */
 async function replayFromCopy(merchant: Merchant): Promise<boolean> {
-  const { redis } = merchant.lane
+  const redis = redisOf(merchant)
   const before = await redis.countHits()
   return replayUntil(merchant, async () => (await redis.countHits()) > before)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { readCommand, RespReader } from '../../../verify/faults/redis-proxy.ts'
+import { readCommand, RespReader } from '../verify/redis-proxy.ts'
 
 const VALUES = [
   '*2\r\n$3\r\nGET\r\n$4\r\nname\r\n',

@@ -1,16 +1,16 @@
 // Starts real Redis servers for a test file.
 import { randomBytes } from 'node:crypto'
 import { afterAll } from '@jest/globals'
-import type { Certified } from './certificates.ts'
+import type { Certified } from '../../../test/support/certificates.ts'
 import {
   attachReplica,
   launchRedis,
   type LaggingReplica,
   type RedisServer,
 } from './redis-server.ts'
-import { makeTemporaryFolder } from './temporary-folder.ts'
-import { testWith } from './test-with.ts'
-import { until } from './until.ts'
+import { makeTemporaryFolder } from '../../../test/support/temporary-folder.ts'
+import { testWith } from '../../../test/support/test-with.ts'
+import { until } from '../../../test/support/until.ts'
 
 export type { RedisServer } from './redis-server.ts'
 

@@ -5,11 +5,11 @@ import { copyFile, rename } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { createClient } from 'redis'
-import { findFreePort } from '../../dev/ports.ts'
-import type { Certified } from './certificates.ts'
-import { startCuttableRelay } from './cuttable-relay.ts'
-import { requireProgram } from './find-program.ts'
-import { until } from './until.ts'
+import { findFreePort } from '../../../dev/ports.ts'
+import type { Certified } from '../../../test/support/certificates.ts'
+import { startCuttableRelay } from '../../../test/support/cuttable-relay.ts'
+import { requireProgram } from '../../../test/support/find-program.ts'
+import { until } from '../../../test/support/until.ts'
 
 type Client = ReturnType<typeof connectClient>
 

@@ -1,5 +1,5 @@
 // Braintree as the second provider of the fault suite.
-import type { OwnEntry, SecondProviderKind } from '../../../verify/faults/second-provider-kind.ts'
+import type { OwnEntry, SecondProviderKind } from '../../../verify/faults/extras.ts'
 import { correlationIn } from '../order-id.ts'
 import { fixture } from '../test/fixture.ts'
 import { faultNames } from '../stand-in/faults/faults.ts'

@@ -1,9 +1,9 @@
 // A proxy between one API process and Redis. It splits the streams into commands and replies, and calls
 // the watch before and after each command about a copy of an answer, and before its reply.
 import type { Socket } from 'node:net'
-import type { Place, Role } from './points.ts'
-import type { Watch } from './watch.ts'
-import { Link, Links } from './links.ts'
+import type { Place } from '../../../verify/faults/points.ts'
+import type { Watch } from '../../../verify/faults/watch.ts'
+import { Link, Links } from '../../../verify/faults/links.ts'
 
 const LINE_END = '\r\n'
 /** Their length, and so many bytes, follow the type. Null has the length -1. */
@@ -63,32 +63,29 @@ const PROBE = /probe$/
 export type RedisProxy = Awaited<ReturnType<typeof openRedisProxy>>
 
 /** @param redisPort the port of Redis on this machine. */
-export async function openRedisProxy(role: Role, redisPort: number, watch: Watch) {
-  let hasProbed = false
-  let reads = 0
-  const links = await Links.open((client) => {
-    const onProbed = () => void (hasProbed = true)
-    const onRead = () => void (reads += 1)
-    return new RedisLink({ role, client, redisPort, watch, onProbed, onRead })
-  })
+export async function openRedisProxy(redisPort: number, watch: Watch) {
+  const seen: Seen = { hasProbed: false, reads: 0 }
+  const links = await Links.open((client) => new RedisLink({ client, redisPort, watch, seen }))
   return {
-    url: `redis://127.0.0.1:${links.port}`,
-    /** Whether the process has heard from Redis: it asks it from then on. */
-    hasProbed: () => hasProbed,
-    /** How many copies the process has asked for. */
-    countReads: () => reads,
+    settings: { REDIS_URL: `redis://127.0.0.1:${links.port}` },
+    seen: seen as Readonly<Seen>,
     dropStalled: () => links.dropStalled(),
     close: () => links.close(),
   }
 }
 
+interface Seen {
+  /** Whether the process has heard from Redis: it asks it from then on. */
+  hasProbed: boolean
+  /** How many copies the process has asked for. */
+  reads: number
+}
+
 interface LinkOptions {
-  readonly role: Role
   readonly client: Socket
   readonly redisPort: number
   readonly watch: Watch
-  readonly onProbed: () => void
-  readonly onRead: () => void
+  readonly seen: Seen
 }
 
 /** One connection. Redis answers in order. */
@@ -122,7 +119,7 @@ class RedisLink extends Link {
       this.server.write(command)
     }
     if (named === undefined) return pass()
-    if (verb === 'get') this.#options.onRead()
+    if (verb === 'get') this.#options.seen.reads += 1
     const place = { name: named, message: 'command', direction: 'out' } as const
     this.#at({ ...place, moment: 'before' }, () => {
       pass()
@@ -134,29 +131,15 @@ class RedisLink extends Link {
     const { name, isProbe } = this.#pending.shift() ?? {}
     const pass = () => {
       this.client.write(reply)
-      if (isProbe === true) this.#options.onProbed()
+      if (isProbe === true) this.#options.seen.hasProbed = true
     }
     if (name === undefined) return pass()
     this.#at({ name, message: 'reply', direction: 'in', moment: 'before' }, pass)
   }
 
   #at(place: Omit<Place, 'role' | 'peer'>, pass: () => void): void {
-    const { role, watch } = this.#options
-    const action = watch.reached({ ...place, role, peer: 'redis' })
-    switch (action.do) {
-      case 'pass':
-        return pass()
-      case 'wait':
-        return void this.wait(action, pass)
-      case 'stall':
-        this.state = 'stalled'
-        return
-      case 'reset':
-        return this.reset()
-      case 'end':
-        return this.end()
-      default:
-        throw new Error(`a message to Redis cannot be answered with "${action.do}"`)
-    }
+    const action = this.#options.watch.reached({ ...place, role: 'api', peer: 'extra' })
+    if (action.do === 'wait') void this.wait(action, pass)
+    else if (this.follow(action)) pass()
   }
 }
