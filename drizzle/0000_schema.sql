@@ -876,7 +876,7 @@ create unlogged table rate_limits (
 ) with (fillfactor = 50);
 
 -- Row-level security: a statement reads and writes only the rows of the tenants that it named. See
--- src/db/connection/row-security.ts. It is forced, so that the owner of the tables is no exception;
+-- src/db/connection/transaction.ts. It is forced, so that the owner of the tables is no exception;
 -- only superusers and roles with BYPASSRLS are. The sub-selects make Postgres read the setting once
 -- per statement, not once per row.
 do $$

@@ -206,3 +206,8 @@ function isKey(base64: string): boolean {
   const bytes = Buffer.from(base64, 'base64')
   return bytes.length === KEY_BYTES && bytes.toString('base64') === base64
 }
+
+/** The error of a wrong or missing setting. It stops the process at its start. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}

@@ -9,8 +9,8 @@ import {
   nameServers,
   operatorKeys,
   trustedProxies,
+  ConfigError,
 } from './config-formats.ts'
-import { ConfigError } from './config-error.ts'
 import { answerSettings } from './answers/open-answers.ts'
 import { CONSTANTS, readConstants, type Constants } from './constants.ts'
 import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant.ts'

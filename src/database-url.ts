@@ -11,7 +11,7 @@ import {
 } from 'node:tls'
 import { parse } from 'pg-connection-string'
 import { z } from 'zod'
-import { ConfigError } from './config-error.ts'
+import { ConfigError } from './config-formats.ts'
 
 export interface Host {
   /** A name, an IP address, or the folder of a Unix socket. */

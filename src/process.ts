@@ -2,7 +2,7 @@
 // plain words. A process shuts down gracefully on a signal, or when the launcher that started it
 // exits.
 import { readFileSync } from 'node:fs'
-import { ConfigError } from './config-error.ts'
+import { ConfigError } from './config-formats.ts'
 
 /**
  * Runs the start of a process. If it fails, prints the reason (without a stack for wrong settings)

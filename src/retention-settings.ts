@@ -1,6 +1,6 @@
 // The settings of how long keys and records are kept, and what they need of each other.
 import { z } from 'zod'
-import { longestRetention, type KeyRetention } from './domain/idempotency/retention.ts'
+import { longestRetention, type KeyRetention } from './domain/idempotency/idempotency-key.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 

@@ -2,7 +2,7 @@
 // file chooses them.
 import type { Logger } from 'pino'
 import { openAnswers } from './answers/open-answers.ts'
-import { ConfigError } from './config-error.ts'
+import { ConfigError } from './config-formats.ts'
 import type { Config } from './config.ts'
 import { batchClaims } from './db/operations/leases.ts'
 import { batchRecords } from './db/operations/record-phases.ts'
@@ -39,14 +39,14 @@ import {
 import { createResolver, type Resolve } from './names/resolver.ts'
 import { checkDelaysSeconds } from './provider/capabilities.ts'
 import { adapters, areSet, capabilitiesBy, eventSources } from './provider/adapters.ts'
-import { guardAccount } from './provider/guard-account.ts'
 import {
+  guardAccount,
   CLOCK_TOLERANCE_SECONDS,
   guardClock,
   createProviderClock,
   type ProviderClock,
-} from './provider/guard-clock.ts'
-import { withCircuitBreaker } from './provider/circuit-breaker.ts'
+  withCircuitBreaker,
+} from './provider/guards.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import type { EventReader, ProviderAdapter } from './provider/provider-adapter.ts'
 import { createProviders, type Providers } from './provider/providers.ts'

@@ -1,6 +1,6 @@
 // Tests which providers the settings give a process.
 import { expect, test } from '@jest/globals'
-import { ConfigError } from '../src/config-error.ts'
+import { ConfigError } from '../src/config-formats.ts'
 import { wiredProviders } from './support/wired-providers.ts'
 
 const STRIPE = { STRIPE_SECRET_KEY: 'sk_test_1', STRIPE_WEBHOOK_SECRET: 'whsec_1' }

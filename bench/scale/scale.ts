@@ -1,7 +1,7 @@
 // Runs `npm run bench -- --scale`: the same measurements with more and more payments in the tables,
 // then with more workers. Neither plans nor latency may depend on the number of earlier payments.
 import { showId } from '../../src/domain/resource-id.ts'
-import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
+import { fingerprintRequest } from '../../src/domain/idempotency/idempotency-key.ts'
 import { wireEncryption } from '../../src/wiring.ts'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'

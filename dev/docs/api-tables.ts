@@ -2,7 +2,7 @@
 import { storedProblems, type StoredProblem } from '../../src/domain/operations/stored-response.ts'
 import { mayRetry, problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { tags, type Endpoints } from '../../src/http/contracts/contract.ts'
-import type { Endpoint } from '../../src/http/server/route.ts'
+import type { Endpoint } from '../../src/http/endpoint.ts'
 import { endpoints } from '../../src/http/server/routes.ts'
 import { code, renderTable } from './markdown.ts'
 

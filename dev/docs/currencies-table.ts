@@ -1,6 +1,10 @@
 // Renders the table of docs/currencies.md: what an amount means in each currency, and who takes it.
-import { takesCurrency } from '../../src/domain/payments/amount-rules.ts'
-import { amountMaxMinor, currencies, decimalsOf } from '../../src/domain/payments/currency.ts'
+import {
+  takesCurrency,
+  amountMaxMinor,
+  currencies,
+  decimalsOf,
+} from '../../src/domain/payments/currency.ts'
 import { capabilitiesOf, providerNames } from '../../src/provider/adapters.ts'
 import { code, renderTable } from './markdown.ts'
 

@@ -9,7 +9,7 @@ const HEAD = /^(export )?(async )?function (?<name>\w+)/
 /**
  * The source of a function, with the comment before it.
  *
- * @param place the path of its file and its name, as in `src/db/ledger/ledger.ts#insertPostings`.
+ * @param place the path of its file and its name, as in `src/db/operations/record-phases.ts#insertPostings`.
  */
 export function renderFunction(place: string): string {
   const [path = '', name = ''] = place.split('#')

@@ -1,5 +1,5 @@
 // Renders the rights that a restricted key of Stripe needs, for docs/operations.md.
-import { stripeRights } from '../../src/provider/stripe/rights.ts'
+import { stripeRights } from '../../src/provider/stripe/calls/index.ts'
 
 export function renderStripeRights(): string {
   return ['write', 'read'].map(renderRight).join('\n')

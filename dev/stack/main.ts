@@ -1,6 +1,6 @@
 // The process of `npm start`: starts the whole stack, keeps it running, and stops it on Ctrl-C.
 import { inspect, parseArgs } from 'node:util'
-import { ConfigError } from '../../src/config-error.ts'
+import { ConfigError } from '../../src/config-formats.ts'
 import { readConfig } from '../../src/config.ts'
 import { describeFirstPayment } from './first-payment.ts'
 import { print } from './stack-output.ts'

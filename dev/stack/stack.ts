@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { ConfigError } from '../../src/config-error.ts'
+import { ConfigError } from '../../src/config-formats.ts'
 import type { Config } from '../../src/config.ts'
 import { ensureDemoTenant } from './demo-tenant.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'

@@ -2,7 +2,7 @@
 // gracefully.
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { ConfigError } from '../../src/config-error.ts'
+import { ConfigError } from '../../src/config-formats.ts'
 import { readConfig, type Config } from '../../src/config.ts'
 import { announceReady, runProcess, stopOnSignal } from '../../src/process.ts'
 import { createStripeStandIn, type StripeStandIn } from './app.ts'

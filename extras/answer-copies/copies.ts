@@ -1,8 +1,7 @@
 // Keeps copies of completed answers in front of the database: in this process, and in Redis.
 import { CLOCK_SKEW_SECONDS } from '../../src/domain/idempotency/repeatability.ts'
 import type { IdempotencyKey, KeyName } from '../../src/db/idempotency/idempotency-keys.ts'
-import type { Answers } from '../../src/answers/answers.ts'
-import type { AnswersObserver } from '../../src/answers/observer.ts'
+import type { Answers, AnswersObserver } from '../../src/answers/answers.ts'
 import type { AnswerEpoch } from './answer-epoch.ts'
 import type { MemoryAnswers } from './memory-answers.ts'
 import type { RedisAnswers } from './redis-answers.ts'

@@ -1,7 +1,6 @@
 // Opens the layers of copies that the settings ask for.
 import type { Logger } from 'pino'
-import { noAnswers, type Answers } from '../../src/answers/answers.ts'
-import type { AnswersObserver } from '../../src/answers/observer.ts'
+import { noAnswers, type Answers, type AnswersObserver } from '../../src/answers/answers.ts'
 import type { Store } from '../../src/db/connection/client.ts'
 import { followAnswerEpoch } from './answer-epoch.ts'
 import { createAnswers } from './copies.ts'

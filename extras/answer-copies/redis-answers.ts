@@ -1,7 +1,7 @@
 // Keeps answers in Redis, where all API processes find them: completed ones, and for a moment that a key
 // is in progress. What Redis loses is read from the database again.
 import type { IdempotencyKey, KeyName } from '../../src/db/idempotency/idempotency-keys.ts'
-import type { AnswersObserver } from '../../src/answers/observer.ts'
+import type { AnswersObserver } from '../../src/answers/answers.ts'
 import type { RedisLink } from './redis-link.ts'
 import { nameInRedis, openAnswer, sealAnswer } from './sealed-answer.ts'
 

@@ -2,7 +2,7 @@
 // Redis answers again in time, so that a Redis that is paused, lost or loading delays requests once.
 import type { Logger } from 'pino'
 import { createClient, ErrorReply } from 'redis'
-import type { AnswersObserver, LookUpResult } from '../../src/answers/observer.ts'
+import type { AnswersObserver, LookUpResult } from '../../src/answers/answers.ts'
 
 const PROBE_INTERVAL_MS = 1_000
 const CONNECT_TIMEOUT_MS = 2_000

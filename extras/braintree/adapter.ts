@@ -1,10 +1,9 @@
 // Joins Braintree with the service. Its package is loaded only when it is used, as each process starts
 // faster without it.
 import { z } from 'zod'
-import { ConfigError } from '../../src/config-error.ts'
+import { ConfigError, httpUrl } from '../../src/config-formats.ts'
 import { defineProvider } from '../../src/provider/provider-adapter.ts'
 import { braintreeCapabilities, braintreeCapabilitiesWithKeys } from './capabilities.ts'
-import { httpUrl } from '../../src/config-formats.ts'
 import { isCurrency } from '../../src/domain/payments/currency.ts'
 
 const braintreeId = z.string().regex(/^[\w-]{1,100}$/, 'must be a key or an id of Braintree')

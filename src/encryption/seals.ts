@@ -1,7 +1,6 @@
 // Checks that the keys of a process open what the database has stored. The first process that encrypts
 // with a key seals a known text with it before.
-import { ConfigError } from '../config-error.ts'
-import type { EncryptionKey, EncryptionKeys } from '../config-formats.ts'
+import { ConfigError, type EncryptionKey, type EncryptionKeys } from '../config-formats.ts'
 import type { Sql } from '../db/connection/client.ts'
 import { createEncryption, EncryptionError } from './encryption.ts'
 

@@ -8,7 +8,7 @@ import type {
   Writes,
 } from '../db/operations/record-phases.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
-import { retentionOf } from '../domain/idempotency/retention.ts'
+import { retentionOf } from '../domain/idempotency/idempotency-key.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import type { FinalCall } from './call-provider.ts'
 import type { Operation, Step } from './define-operation.ts'

@@ -5,7 +5,7 @@ import { enqueueRetry, giveBackIfOwner, handOverIfOwner } from '../db/operations
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
 import { inTenant, together } from '../db/connection/transaction.ts'
-import { retentionOf } from '../domain/idempotency/retention.ts'
+import { retentionOf } from '../domain/idempotency/idempotency-key.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
 import {

@@ -1,4 +1,5 @@
-// Defines an endpoint: a function from the parts of the service and a request to an answer.
+// Defines an endpoint, a function from the parts of the service and a request to an answer, and a route: a
+// path with an endpoint for each method.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import type { Logger } from 'pino'
@@ -9,7 +10,7 @@ import type { FindKey, Reserve } from '../db/idempotency/intents.ts'
 import { withinMs } from '../db/connection/store-errors.ts'
 import type { ApiKeyCache } from './server/api-key-cache.ts'
 import type { Operations } from '../engine/engine.ts'
-import type { Route } from '../domain/payments/routing.ts'
+import type { Route as ProviderRoute } from '../domain/payments/routing.ts'
 import type { Capabilities } from '../provider/capabilities.ts'
 import type { EventReader } from '../provider/provider-adapter.ts'
 import type { Answer } from './responses/answer.ts'
@@ -22,6 +23,7 @@ import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
 import type { ReplayCounter } from './keyed/replay-counter.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
+import type { Scope } from '../domain/tenants/api-key.ts'
 
 /** Limits that keep one tenant, or one failure, from making the service unavailable to all. */
 export interface ApiLimits {
@@ -98,7 +100,7 @@ interface KeyedParts {
 
 interface TenantSettings {
   /** The tenant's own providers, in their order. */
-  readonly routes: readonly Route[] | undefined
+  readonly routes: readonly ProviderRoute[] | undefined
   /** Whether new payments and refunds must have a reference. */
   readonly requiresReference: boolean
 }
@@ -179,3 +181,52 @@ export interface OpenSession {
   readonly csrfToken: string
   readonly expiresAt: Date
 }
+
+export interface Route {
+  readonly path: string
+  readonly get?: Endpoint
+  readonly post?: Endpoint
+  readonly delete?: Endpoint
+}
+
+/**
+ * Who may call it: `tenant` needs an API key with a scope, `admin` an operator key or a session of the
+ * console, `session` a session, `open` and `console` neither.
+ */
+export type Endpoint =
+  | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
+  | {
+      readonly access: 'tenant'
+      readonly scope: Scope
+      /** It changes something without a key of its own: its path already makes it safe to repeat. */
+      readonly isKeyless?: true
+      readonly endpoint: TenantEndpoint
+    }
+  | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
+  | {
+      readonly access: 'session'
+      /** A viewer may call it, although it changes something. */
+      readonly isForViewers: boolean
+      readonly endpoint: SessionEndpoint
+    }
+  | { readonly access: 'console'; readonly endpoint: OpenEndpoint }
+
+export const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', endpoint })
+export const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
+  access: 'tenant',
+  scope,
+  endpoint,
+})
+export const keyless = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
+  access: 'tenant',
+  scope,
+  isKeyless: true,
+  endpoint,
+})
+export const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
+export const withSession = (endpoint: SessionEndpoint, isForViewers = false): Endpoint => ({
+  access: 'session',
+  isForViewers,
+  endpoint,
+})
+export const consoleOnly = (endpoint: OpenEndpoint): Endpoint => ({ access: 'console', endpoint })

@@ -1,6 +1,6 @@
 // Defines the observer that counts what the API served. It receives routes, results and tenant ids,
 // and never a path, an idempotency key or a resource id.
-import { silentAnswersObserver, type AnswersObserver } from '../answers/observer.ts'
+import { silentAnswersObserver, type AnswersObserver } from '../answers/answers.ts'
 import type { StoreErrorKind } from '../db/connection/store-errors.ts'
 import type { ProblemType } from '../domain/problems/problems.ts'
 

@@ -1,5 +1,5 @@
 // Turns the reports of the API and of the engine into metrics.
-import { answerLayers, lookUpResults, type AnswersObserver } from '../answers/observer.ts'
+import { answerLayers, lookUpResults, type AnswersObserver } from '../answers/answers.ts'
 import {
   refusals,
   reservationResults,

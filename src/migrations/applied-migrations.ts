@@ -1,7 +1,7 @@
 // Tells which migrations a database has. The health check uses it.
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import { ConfigError } from '../config-error.ts'
+import { ConfigError } from '../config-formats.ts'
 import type { Sql } from '../db/connection/client.ts'
 import { isUndefinedTable } from '../db/connection/store-errors.ts'
 

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Sql } from '../db/connection/client.ts'
-import { EVERY_TENANT, TENANTS_SETTING } from '../db/connection/row-security.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../db/connection/transaction.ts'
 import { rightsOfService } from './service-role.ts'
 
 /** The calls that distribute, in one file. */

@@ -6,7 +6,7 @@ import { PgBoss, type BackendProfile } from 'pg-boss'
 import { readConfig, SERVICE_ROLE } from '../config.ts'
 import { migrationsFolder, refuseDevelopmentDatabase } from './applied-migrations.ts'
 import { openStore, type Sql, type Transaction } from '../db/connection/client.ts'
-import { EVERY_TENANT, TENANTS_SETTING } from '../db/connection/row-security.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../db/connection/transaction.ts'
 import { storeErrorKind } from '../db/connection/store-errors.ts'
 import { openJobStore } from '../db/queue/job-store.ts'
 import { ensureQueues, jobBackend } from './queues.ts'
@@ -14,8 +14,7 @@ import { JOB_SCHEMA } from '../db/queue/jobs.ts'
 import { createFairFetchIndex } from '../db/queue/fair-fetch.ts'
 import { historySettings, type RetentionDays } from '../retention-settings.ts'
 import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
-import { requireOwnerRights } from './owner-rights.ts'
-import { grantServiceRights } from './service-role.ts'
+import { requireOwnerRights, grantServiceRights } from './service-role.ts'
 
 /** An arbitrary number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_261_043

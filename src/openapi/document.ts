@@ -22,7 +22,7 @@ import { partOf } from './part-of.ts'
 import { problemGroups } from './problems-of.ts'
 import { shareParts, shortenSchemas, type OpenapiDocument } from './share-parts.ts'
 import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/contracts/parameters.ts'
-import type { Endpoint } from '../http/server/route.ts'
+import type { Endpoint } from '../http/endpoint.ts'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
 import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
 

@@ -2,7 +2,7 @@
 // endpoint; a contract lists only the remaining ones.
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Endpoints } from '../http/contracts/contract.ts'
-import type { Endpoint } from '../http/server/route.ts'
+import type { Endpoint } from '../http/endpoint.ts'
 
 /** Problems that many endpoints have, by the name under which `x-problems` lists them. */
 export const problemGroups = {

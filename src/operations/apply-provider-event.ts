@@ -34,7 +34,7 @@ import {
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { type Payment, waitingStatuses } from '../domain/payments/payment.ts'
 import { followedRefundStatuses } from '../domain/payments/refund.ts'
-import { cancelOperation } from '../engine/cancel-operation.ts'
+import { cancelOperation } from '../engine/reopen-or-cancel.ts'
 import { cancelPayment, type CancelParameters } from './cancel-payment/phases.ts'
 import { createRefund } from './create-refund/phases.ts'
 

@@ -6,10 +6,10 @@ import type { Intent, WriteResources } from '../db/idempotency/intent.ts'
 import { IntentRefusedError, reserveIntent } from '../db/idempotency/intents.ts'
 import { StaleResourceError } from '../db/payments/payments.ts'
 import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
-import { retentionOf } from '../domain/idempotency/retention.ts'
+import { retentionOf } from '../domain/idempotency/idempotency-key.ts'
 import { isFinal, type Payment } from '../domain/payments/payment.ts'
 import type { Engine } from '../engine/engine.ts'
-import { reopenOperation } from '../engine/reopen-operation.ts'
+import { reopenOperation } from '../engine/reopen-or-cancel.ts'
 
 /**
  * Reserves the operation; a later look at the event waits for it.

@@ -1,6 +1,6 @@
 // What a provider promises and can do. Its adapter declares it as data. The service reads the
 // declaration, never the name of the provider.
-import type { AmountRules } from '../domain/payments/amount-rules.ts'
+import type { AmountRules } from '../domain/payments/currency.ts'
 
 /** How a provider treats idempotency keys. */
 interface ProviderKeys {

@@ -5,7 +5,7 @@ import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Resolve } from '../names/resolver.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { PaymentProvider } from './payment-provider.ts'
-import type { ProviderClock } from './guard-clock.ts'
+import type { ProviderClock } from './guards.ts'
 
 /** What a process gives to each of its providers. */
 interface ProviderParts {

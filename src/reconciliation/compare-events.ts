@@ -10,7 +10,7 @@ import {
   type ProviderEventJob,
 } from '../db/queue/jobs.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
-import { paymentRecords } from './compare-payments.ts'
+import { paymentRecords } from './record-kinds.ts'
 import { compareObject } from './compare-records.ts'
 import { notComparedAmong, recordCompared } from './compared-objects.ts'
 import { throwIfEnded, type Comparison } from './comparison.ts'

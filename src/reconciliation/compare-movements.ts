@@ -3,9 +3,8 @@
 // reported again.
 import { inService } from '../db/connection/transaction.ts'
 import type { OtherMovement, ProviderMovement } from '../provider/payment-provider.ts'
-import { disputeRecords } from './compare-disputes.ts'
+import { disputeRecords, refundRecords } from './record-kinds.ts'
 import { compareObject } from './compare-records.ts'
-import { refundRecords } from './compare-refunds.ts'
 import { findReported, notComparedAmong, recordCompared, seenMovement } from './compared-objects.ts'
 import {
   eachPage,

@@ -19,7 +19,7 @@ import {
 import { findDelivery, redeliverIfEnabled } from '../db/webhooks/webhook-deliveries.ts'
 import type { ProviderEventRef } from '../domain/events/provider-event.ts'
 import type { Engine } from '../engine/engine.ts'
-import { resumeOperation } from './resume-operation.ts'
+import { resumeOperation } from './sweeper.ts'
 
 export const deadLetterQueues = [
   OPERATIONS_DEAD_LETTERS,

@@ -7,7 +7,7 @@ import type { Fence } from '../db/idempotency/idempotency-keys.ts'
 import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
-import { retentionOf, type KeyRetention } from '../domain/idempotency/retention.ts'
+import { retentionOf, type KeyRetention } from '../domain/idempotency/idempotency-key.ts'
 import {
   isFinalOutcome,
   type FinalOutcome,

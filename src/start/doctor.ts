@@ -1,7 +1,7 @@
 // `npm run doctor`: checks a deployment with the settings of its processes, and says what to do. It
 // changes nothing.
 import { parseArgs } from 'node:util'
-import { ConfigError } from '../config-error.ts'
+import { ConfigError } from '../config-formats.ts'
 import { failure, type Check } from '../domain/deployment/database-checks.ts'
 import { checkDatabase } from './doctor/database.ts'
 import { checkProviders, checkSecrets } from './doctor/provider.ts'

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { ConfigError } from '../config-error.ts'
+import { ConfigError } from '../config-formats.ts'
 import type { Finding } from '../db/operations/findings.ts'
 import { createLog } from '../log.ts'
 import type { Engine } from '../engine/engine.ts'

@@ -9,8 +9,7 @@ import { grantableScopes, ROTATION_GRACE_SECONDS } from '../../src/domain/tenant
 import { RETRY_DELAYS_SECONDS } from '../../src/domain/webhooks/webhook-delivery.ts'
 import { ENDPOINTS_MAX, PREVIOUS_SECRET_HOURS } from '../../src/domain/webhooks/webhook-endpoint.ts'
 import { validateBody } from '../../src/http/requests/validate-body.ts'
-import { BODY_MAX_BYTES } from '../../src/http/requests/read-body.ts'
-import { NESTING_MAX } from '../../src/http/requests/json-body.ts'
+import { BODY_MAX_BYTES, NESTING_MAX } from '../../src/http/requests/read-body.ts'
 import { createPaymentBody } from '../../src/operations/create-payment/endpoint.ts'
 import { readPage } from '../support/named-tests.ts'
 

@@ -1,6 +1,6 @@
 // Checks the diagram of the README, and that the page on the API has every route of a tenant.
 import { expect, test } from '@jest/globals'
-import type { Endpoint } from '../../src/http/server/route.ts'
+import type { Endpoint } from '../../src/http/endpoint.ts'
 import { routes } from '../../src/http/server/routes.ts'
 import { readPage } from '../support/named-tests.ts'
 

@@ -2,9 +2,9 @@
 // the provider executes nothing, no number of tries gives it up, only the time that the runbook
 // states. Then it is a dead letter, and its client's retry continues it.
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { reopenOperation } from '../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { withCircuitBreaker } from '../../src/provider/circuit-breaker.ts'
+import { withCircuitBreaker } from '../../src/provider/guards.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'

@@ -2,7 +2,7 @@
 // several of them in one cluster.
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { ConfigError } from '../../src/config-error.ts'
+import { ConfigError } from '../../src/config-formats.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { readMigrationState } from '../../src/migrations/applied-migrations.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'

@@ -12,7 +12,7 @@ import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
 import { routes } from '../../src/http/server/routes.ts'
 import { endpoints } from '../../src/http/server/routes.ts'
 import { renderDocuments } from '../../src/openapi/render-document.ts'
-import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
+import { stripeCapabilities } from '../../src/provider/stripe/adapter.ts'
 
 type Json = Record<string, unknown>
 

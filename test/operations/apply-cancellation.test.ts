@@ -11,7 +11,7 @@ import {
   type ProviderEventRef,
 } from '../../src/domain/events/provider-event.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
-import { cancelOperation } from '../../src/engine/cancel-operation.ts'
+import { cancelOperation } from '../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import type { CallName } from '../../src/provider/calls.ts'

@@ -7,7 +7,7 @@ import {
   type CallName,
 } from '../../src/provider/calls.ts'
 import { UNDECLARED } from '../../src/provider/capabilities.ts'
-import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
+import { stripeCapabilities } from '../../src/provider/stripe/adapter.ts'
 import { portCalls } from './contract/calls.ts'
 import { identityOf, newPayment, criteriaOf } from './contract/payments.ts'
 

@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { recordFirstAccount } from '../../src/db/operators/provider-accounts.ts'
-import { guardAccount, WrongAccountError } from '../../src/provider/guard-account.ts'
+import { guardAccount, WrongAccountError } from '../../src/provider/guards.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { answerJson, startAnsweringServer } from './contract/answering-server.ts'

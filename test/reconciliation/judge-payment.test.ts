@@ -8,7 +8,7 @@ import {
 import type { ProviderStatus } from '../../src/domain/payments/provider-status.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
-import { paymentRecords } from '../../src/reconciliation/compare-payments.ts'
+import { paymentRecords } from '../../src/reconciliation/record-kinds.ts'
 import {
   differencesIn,
   judgeMissing,

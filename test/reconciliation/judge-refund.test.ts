@@ -7,7 +7,7 @@ import {
   type RefundProviderStatus,
 } from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
-import { refundRecords } from '../../src/reconciliation/compare-refunds.ts'
+import { refundRecords } from '../../src/reconciliation/record-kinds.ts'
 import { judgeMissing, judgeRecord, type Verdict } from '../../src/reconciliation/judge-record.ts'
 
 const created = new Date('2026-03-01T12:00:00Z')

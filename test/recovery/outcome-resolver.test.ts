@@ -14,7 +14,7 @@ import { showId } from '../../src/domain/resource-id.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { resolveDue, markAbsent } from '../../src/recovery/outcome-resolver.ts'
 import { reap } from '../../src/recovery/reaper.ts'
-import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { reopenOperation } from '../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import {

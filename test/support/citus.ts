@@ -1,6 +1,6 @@
 // Creates databases of a real Citus, and kills its nodes.
 import postgres from 'postgres'
-import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/transaction.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { until } from './until.ts'
 

@@ -2,7 +2,7 @@
 // IPC channel closes, and this process stops the server and removes its folder.
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/transaction.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'
 import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import {

@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
+import { TENANTS_SETTING } from '../../src/db/connection/transaction.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
 import { compileCache, programOf } from './programs.ts'
 

@@ -16,18 +16,17 @@ import {
 } from '../../../src/db/payments/payments.ts'
 import { addOperationJobs } from '../../../src/db/queue/jobs.ts'
 import { readConfig } from '../../../src/config.ts'
-import { findChargeProblem } from '../../../src/domain/payments/amount-rules.ts'
+import { findChargeProblem } from '../../../src/domain/payments/currency.ts'
 import {
   paymentPath,
   presentPayment,
   type PaymentRequest,
 } from '../../../src/domain/payments/payment.ts'
-import { withinStoreTimeout, type TenantParts } from '../../../src/http/endpoint.ts'
+import { withinStoreTimeout, type TenantParts, type Route } from '../../../src/http/endpoint.ts'
 import { readJson, refuseForbiddenText } from '../../../src/http/keyed/keyed-request.ts'
 import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { jsonType, retryAfter, type Answer } from '../../../src/http/responses/answer.ts'
 import { createApp } from '../../../src/http/server/app.ts'
-import type { Route } from '../../../src/http/server/route.ts'
 import { routes } from '../../../src/http/server/routes.ts'
 import { createLog } from '../../../src/log.ts'
 import { createMetrics } from '../../../src/metrics/metrics.ts'

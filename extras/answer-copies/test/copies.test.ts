@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { silentAnswersObserver } from '../../../src/answers/observer.ts'
+import { silentAnswersObserver } from '../../../src/answers/answers.ts'
 import { completedKey } from '../../../test/support/completed-key.ts'
 import { createAnswers } from '../copies.ts'
 import { createMemoryAnswers } from '../memory-answers.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect } from '@jest/globals'
 import pino from 'pino'
-import { silentAnswersObserver } from '../../../src/answers/observer.ts'
+import { silentAnswersObserver } from '../../../src/answers/answers.ts'
 import { connectRedis, type RedisLink } from '../redis-link.ts'
 import { startRedis, type RedisServer, testWithRedis as test } from './redis.ts'
 import { until } from '../../../test/support/until.ts'

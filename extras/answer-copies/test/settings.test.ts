@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { ConfigError } from '../../../src/config-error.ts'
+import { ConfigError } from '../../../src/config-formats.ts'
 import { readConfig } from '../../../src/config.ts'
 
 const ENCRYPTION_KEYS = `one:${btoa('o'.repeat(32))}`

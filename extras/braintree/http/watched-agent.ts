@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { lookupBy, type Resolve } from '../../../src/names/resolver.ts'
-import type { ProviderClock } from '../../../src/provider/guard-clock.ts'
+import type { ProviderClock } from '../../../src/provider/guards.ts'
 import { connectBeforeSending, refuseLateRequest } from '../../../src/provider/deadline.ts'
 
 /** What one call of the package met. */

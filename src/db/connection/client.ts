@@ -4,7 +4,7 @@ import { parse as parseArray } from 'postgres-array'
 import { readDatabase, type Database, type DriverOptions } from './driver.ts'
 import { Listener } from './listener.ts'
 import { openPool } from './pool/pool.ts'
-import { TENANTS_SETTING } from './row-security.ts'
+import { TENANTS_SETTING } from './transaction.ts'
 import { Session } from './pool/session.ts'
 import type { StoreErrorKind } from './store-errors.ts'
 

@@ -1,7 +1,16 @@
 // Runs transactions and lone statements, each of which names the tenants whose rows it sees.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
-import { EVERY_TENANT, TENANTS_SETTING } from './row-security.ts'
 import { isTransactionFailed } from './store-errors.ts'
+
+/**
+ * The policy of each table of tenants (drizzle/0000_schema.sql): a second guard behind the predicates of each
+ * statement. What names no tenant reads no row and can write none.
+ */
+export const TENANT_POLICY = 'seen_by_its_tenant'
+/** The setting that the policies read. It is local to a transaction, so a pooler's next client has none of it. */
+export const TENANTS_SETTING = 'atomic.tenants'
+/** The value of the setting for a statement that sees all tenants. */
+export const EVERY_TENANT = '*'
 
 /**
  * Runs the work in one transaction, which commits when it resolves and rolls back when it rejects.
@@ -21,7 +30,7 @@ export async function inTransaction<Result>(
 
 /**
  * Runs the work in one transaction that sees the rows of one tenant: see `inTransaction`, and
- * row-security.ts. `begin` and the setting leave with its first statements, which must be about tables of
+ * `TENANT_POLICY`. `begin` and the setting leave with its first statements, which must be about tables of
  * tenants: if the server refuses `begin`, they name no tenant, and row-level security refuses them.
  */
 export function inTenant<Result>(

@@ -3,17 +3,50 @@
 import {
   undoableOperations,
   type CancellationStatus,
+  type KeyRetention,
 } from '../../domain/idempotency/idempotency-key.ts'
-import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import { cancellationOf } from '../../domain/events/provider-event.ts'
-import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
-import type { Sql, Transaction } from '../connection/client.ts'
+import {
+  type OperationRef,
+  type StoredResponse,
+  pointsWithoutEffect,
+} from '../../domain/operations/operation.ts'
+import type { Sql, Transaction, Fragment } from '../connection/client.ts'
 import type { ObjectOf, RowOf } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/jobs.ts'
 import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
-import { completedWith, isWithoutEffect } from './completion.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
+
+/**
+ * Whether no call was recorded as executed. One may still be in doubt. This and the next two are parts of
+ * statements that complete an operation without a worker, which the reaper has, too.
+ */
+export const isWithoutEffect = (sql: Sql | Transaction): Fragment =>
+  sql`recovery_point = any(${[...pointsWithoutEffect]}::text[])`
+
+/** The seconds for which the key of a row is kept, by its operation. */
+export const retentionOfRow = (
+  sql: Sql | Transaction,
+  { KEY_RETENTION_SECONDS: seconds, KEY_RETENTION_SECONDS_BY_OPERATION: own = {} }: KeyRetention,
+): Fragment =>
+  sql`coalesce((${JSON.stringify(own)}::jsonb ->> operation)::float8, ${seconds}::float8)`
+
+/** Sets the final response, and starts the retention. */
+export const completedWith = (
+  sql: Sql | Transaction,
+  response: StoredResponse,
+  retention: KeyRetention,
+): Fragment => sql`
+  status = 'completed', recovery_point = 'finished',
+  response_version = ${RESPONSE_VERSION}, response_status = ${response.status},
+  response_headers = ${JSON.stringify(response.headers)}::jsonb,
+  -- These fixed texts stay plain: docs/decisions/0044-encryption-in-the-process.md.
+  response_body = ${response.body},
+  finished_at = now(),
+  expires_at = now() + ${retentionOfRow(sql, retention)} * interval '1 second'
+`
 
 /**
  * Completes an operation in this status with the response, if no call of it can have run. A worker that

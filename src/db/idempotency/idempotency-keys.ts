@@ -1,8 +1,7 @@
 // Reads idempotency keys, what clients may see of them, and the tombstones of deleted ones; counts keys, and
 // reopens them.
 import { hash, randomUUID } from 'node:crypto'
-import type { Tombstone } from '../../domain/idempotency/idempotency-key.ts'
-import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
+import type { Tombstone, ValidatedFingerprint } from '../../domain/idempotency/idempotency-key.ts'
 import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { asTenant, asTenants, inTenant } from '../connection/transaction.ts'

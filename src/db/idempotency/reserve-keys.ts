@@ -1,7 +1,7 @@
 // Reserves idempotency keys in the transaction that writes what they are for. The unique constraint on
 // tenant and key decides which request executes a key.
 import { randomUUID } from 'node:crypto'
-import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
+import type { ValidatedFingerprint } from '../../domain/idempotency/idempotency-key.ts'
 import { CLOCK_SKEW_SECONDS } from '../../domain/idempotency/repeatability.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Transaction } from '../connection/client.ts'

@@ -1,6 +1,7 @@
 // Records phases: one transaction writes the outcomes of their provider calls and advances the recovery
 // points. Its first statements move the rows of the keys, under lease epoch and recovery point, so that a
 // worker that lost its lease writes nothing.
+import { randomUUIDv7 } from 'node:crypto'
 import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
@@ -21,7 +22,6 @@ import {
   writeEvents,
   type NewEvent,
 } from '../events/write-events.ts'
-import { insertPostings, makeLedgerIds } from '../ledger/ledger.ts'
 import { updateDispute } from '../payments/disputes.ts'
 import { storeOnPayment, updatePayment } from '../payments/payments.ts'
 import { updateRefund } from '../payments/refunds.ts'
@@ -29,6 +29,49 @@ import { REMINDERS_QUEUE } from '../queue/jobs.ts'
 import { isOwner } from '../idempotency/idempotency-keys.ts'
 import type { Claim } from './leases.ts'
 import { appendPhaseRuns, type PhaseRun } from './phase-runs.ts'
+import { nextId, rowsOf } from '../connection/rows.ts'
+import type { OperationRow } from './operation-rows.ts'
+
+/**
+ * Inserts ledger transactions of operations of a tenant, each with its postings, which never change.
+ *
+ * @param ids of `makeLedgerIds`, at least one for each.
+ */
+export async function insertPostings(
+  tx: Transaction,
+  tenantId: string,
+  posted: readonly { readonly claim: OperationRow; readonly entry: LedgerEntry }[],
+  ids: readonly string[],
+): Promise<void> {
+  if (posted.length === 0) return
+  const rows = posted.flatMap(({ claim, entry: { kind, currency, postings } }, index) => {
+    const { id: operationId, paymentId, refund, dispute } = claim
+    const ofOperation = { operationId, paymentId, refundId: refund?.id, disputeId: dispute?.id }
+    const transaction = { tenantId, transactionId: ids[index], kind, currency, ...ofOperation }
+    return postings.map(({ debit, credit, amountMinor }) => ({
+      id: randomUUIDv7(),
+      ...transaction,
+      debit,
+      credit,
+      amountMinor,
+    }))
+  })
+  await tx`insert into ledger_postings ${rowsOf(tx, rows)}`
+}
+
+/** Makes the ids of ledger transactions. They have to be inserted in this transaction. */
+export async function makeLedgerIds(
+  tx: Transaction,
+  tenantId: string,
+  posted: readonly { readonly claim: OperationRow }[],
+): Promise<string[]> {
+  if (posted.length === 0) return []
+  const rows = await tx<{ id: string }[]>`
+    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id
+    from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
+  `
+  return rows.map(({ id }) => id)
+}
 
 /**
  * The resource that a phase changes: a payment, a refund or a dispute, never several, because a

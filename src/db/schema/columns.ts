@@ -12,7 +12,7 @@ import {
   uuid,
   type AnyPgColumn,
 } from 'drizzle-orm/pg-core'
-import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/row-security.ts'
+import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/transaction.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 export const timestamptz = <Name extends string>(name: Name) =>
@@ -45,7 +45,7 @@ export const refersTo = (
 ) => foreignKey({ name, columns, foreignColumns: [tenantId, id] })
 
 /**
- * The policy that separates tenants a second time (see row-security.ts): a statement reads and
+ * The policy that separates tenants a second time (see connection/transaction.ts): a statement reads and
  * writes only the rows of the tenants that it named. The scalar subqueries make Postgres read the
  * setting once per statement, not once per row. The setting is an empty string, not null, after an
  * earlier transaction on the connection set it.

@@ -3,7 +3,7 @@
 export const processKinds = ['api', 'worker'] as const
 type ProcessKind = (typeof processKinds)[number]
 
-/** The circuit breakers of a process; see `src/provider/circuit-breaker.ts` and `store-breaker.ts`. */
+/** The circuit breakers of a process; see `src/provider/guards.ts` and `store-breaker.ts`. */
 export const circuitKinds = ['provider', 'store_reads', 'store_reservations'] as const
 
 /** The states that are reported. A half-open circuit is still open for all calls but one. */

@@ -1,7 +1,10 @@
 // Reads the Idempotency-Key header. This is the only place that decides which headers mean the same
 // key. Defines what becomes of a key: its cancellation, for a client that lost the answer and wants out, and
-// its tombstone, which keeps what a deleted key created or changed.
+// its tombstone, which keeps what a deleted key created or changed. Computes the fingerprints of a request,
+// which its retry has even if its JSON is formatted differently or spells a default out.
+import { hash } from 'node:crypto'
 import { type List, parseList } from 'structured-headers'
+import canonicalize from 'canonicalize'
 import { ProblemError } from '../problems/problem-error.ts'
 import type { LocalOperation } from '../operations/operation.ts'
 import { paymentPath } from '../payments/payment.ts'
@@ -113,4 +116,75 @@ export function earlierResourcePath(tombstone: Tombstone): string | undefined {
   if (tombstone.refundId !== null) return refundPath(tombstone.refundId)
   if (tombstone.paymentId !== null) return paymentPath(tombstone.paymentId)
   return tombstone.location ?? undefined
+}
+
+/** The settings of how long a key is kept after its final response. */
+export interface KeyRetention {
+  readonly KEY_RETENTION_SECONDS: number
+  /** Of the operations that have one of their own, by name. */
+  readonly KEY_RETENTION_SECONDS_BY_OPERATION?: Readonly<Record<string, number>> | undefined
+}
+
+export function retentionOf(settings: KeyRetention, operation: string): number {
+  return settings.KEY_RETENTION_SECONDS_BY_OPERATION?.[operation] ?? settings.KEY_RETENTION_SECONDS
+}
+
+/** The longest retention that an operation has. */
+export function longestRetention(settings: KeyRetention): number {
+  const own = Object.values(settings.KEY_RETENTION_SECONDS_BY_OPERATION ?? {})
+  return Math.max(settings.KEY_RETENTION_SECONDS, ...own)
+}
+
+/** The parts of a request that a retry must repeat; `path` excludes the query. */
+export interface FingerprintedRequest {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+}
+
+/** The fingerprint of a validated request. Only one of the same version can be compared with it. */
+export interface ValidatedFingerprint {
+  /** The rule by which the body was reduced to what it says. */
+  readonly version: number
+  readonly fingerprint: Buffer
+}
+
+/** What an idempotency key keeps of its request. */
+export interface KeptFingerprints {
+  /** Of the request as it was sent. */
+  readonly fingerprint: Buffer
+  readonly validated: ValidatedFingerprint | null
+}
+
+/** The fingerprints of a request that was validated. */
+export interface RequestFingerprints {
+  /** Of the request as it was sent. */
+  readonly fingerprint: Buffer
+  /** Of the validated request, by the rule of a version; undefined for an unknown version. */
+  readonly validatedBy: (version: number) => Buffer | undefined
+}
+
+/**
+ * The SHA-256 (32 bytes) of the request in canonical form: RFC 8785 (JCS) sorts the members and
+ * defines how numbers and strings are written.
+ *
+ * @throws Error when the body contains values that JSON cannot express (NaN, a lone surrogate).
+ */
+export function fingerprintRequest({ method, path, body }: FingerprintedRequest): Buffer {
+  // Each member is named, so that other members of the caller's object are not hashed.
+  const canonical = canonicalize({ method, path, body }) ?? ''
+  return hash('sha256', canonical, 'buffer')
+}
+
+/**
+ * Whether the key was reserved for this request. The same bytes match, also after a change of the
+ * schema; other bytes match if they say the same by the rule that the key was reserved under.
+ */
+export function isSameRequest(
+  { fingerprint, validated }: KeptFingerprints,
+  request: RequestFingerprints,
+): boolean {
+  if (fingerprint.equals(request.fingerprint)) return true
+  if (validated === null) return false
+  return request.validatedBy(validated.version)?.equals(validated.fingerprint) ?? false
 }

@@ -1,5 +1,7 @@
 // The accepted currencies, and the unit in which the API counts each: what `amount` means, whichever
-// provider charges it. The provider decides which of them an account can charge.
+// provider charges it. The provider decides which of them an account can charge. Checks an amount against
+// the rules that a provider declares.
+import { ProblemError } from '../problems/problem-error.ts'
 
 /**
  * ISO 4217 list one as amended up to January 2026 (without the lev, with the Caribbean guilder), in
@@ -71,4 +73,64 @@ export function decimalsOf(currency: string): number {
 /** The largest amount in the currency. */
 export function amountMaxMinor(currency: string): number {
   return 10 ** (DIGITS_MAX.get(currency) ?? DIGITS_MAX_USUAL) - 1
+}
+
+/** The amounts that a provider accepts, by currency. */
+export interface AmountRules {
+  /** The currencies whose amounts it can express. Null: all, in the unit of the API. */
+  readonly currencies: ReadonlySet<string> | null
+  /** The smallest charge in minor units. A currency that is not listed has no known minimum. */
+  readonly chargeMinimaMinor: ReadonlyMap<string, number>
+  /**
+   * The number of minor units of which every amount is a multiple, in refunds and parts of a payment,
+   * too: a fraction that cannot be charged cannot be captured or refunded either.
+   */
+  readonly steps: ReadonlyMap<string, number>
+}
+
+/** Whether the provider can express amounts in this currency. */
+export function takesCurrency(rules: AmountRules, currency: string): boolean {
+  return rules.currencies?.has(currency) ?? true
+}
+
+/**
+ * Returns why the amount is too large for the currency, or why the provider would not charge it;
+ * undefined when no rule is known.
+ */
+export function findChargeProblem(
+  rules: AmountRules,
+  amountMinor: number,
+  currency: string,
+): ProblemError | undefined {
+  const maximum = amountMaxMinor(currency)
+  if (amountMinor > maximum) {
+    return problemOf('invalid-amount', `Too big: expected <=${maximum} in ${currency}`)
+  }
+  const minimum = rules.chargeMinimaMinor.get(currency)
+  if (minimum !== undefined && amountMinor < minimum) {
+    return problemOf('amount-too-small', `Too small: expected >=${minimum} in ${currency}`)
+  }
+  return findPartProblem(rules, amountMinor, currency)
+}
+
+/**
+ * Returns why the provider would not capture or refund this part of a payment; undefined when no
+ * rule is known. Without an amount it is all that is left, which is never refused.
+ */
+export function findPartProblem(
+  { steps }: AmountRules,
+  amountMinor: number | undefined,
+  currency: string,
+): ProblemError | undefined {
+  const step = steps.get(currency)
+  if (step === undefined || amountMinor === undefined || amountMinor % step === 0) return undefined
+  return problemOf('invalid-amount', `Invalid input: expected a multiple of ${step} in ${currency}`)
+}
+
+function problemOf(type: 'amount-too-small' | 'invalid-amount', detail: string): ProblemError {
+  const pointer = '/amount'
+  return new ProblemError(type, {
+    detail: `${pointer}: ${detail}`,
+    errors: [{ pointer, detail }],
+  })
 }

@@ -15,7 +15,9 @@ import {
   type Operator,
 } from '../endpoint.ts'
 import { CHALLENGE, insufficientScope } from '../server/authenticate.ts'
-import { EVENT_STREAM } from './live.ts'
+
+/** The media type, which a browser asks for when it waits for events. */
+export const EVENT_STREAM = 'text/event-stream'
 
 /** A session ends after twelve hours, also when it is used. */
 const SESSION_MAX_SECONDS = 12 * 60 * 60

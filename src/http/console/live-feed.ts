@@ -1,16 +1,19 @@
-// Sends what happens to the browsers of operators: ids and states, and nothing else of a payment.
-import { showId } from '../../domain/resource-id.ts'
+// GET /console/live: sends what happens to the browsers of operators, ids and states, and nothing else of
+// a payment.
 import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import { showId } from '../../domain/resource-id.ts'
 import type { Sql, Store } from '../../db/connection/client.ts'
 import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
 import { withinMs } from '../../db/connection/store-errors.ts'
 import { objectsOf } from '../../db/connection/rows.ts'
 import { asService } from '../../db/connection/transaction.ts'
 import type { idempotencyKeys } from '../../db/schema/idempotency-keys.ts'
-import type { LiveFeed } from '../endpoint.ts'
+import { type LiveFeed, withSession, type SessionEndpoint } from '../endpoint.ts'
 import type { IdleWatch } from '../keyed/idle-watch.ts'
-import { hasEnded } from './authenticate-session.ts'
+import { EVENT_STREAM, hasEnded } from './authenticate-session.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 
 /** Where an operation is now. The lease epoch advances when another worker takes over. */
 type UnfinishedOperation = Pick<
@@ -243,4 +246,42 @@ export async function listUnfinishedOperations(
     order by status = 'unknown', created_at, id
   `
   return objectsOf<UnfinishedOperation>(oldest)
+}
+
+/** Tells a browser how long to wait before it connects again. */
+const FIRST_LINE = 'retry: 2000\n\n'
+
+const headers = {
+  'content-type': `${EVENT_STREAM}; charset=utf-8`,
+  // nginx would gather the events.
+  'x-accel-buffering': 'no',
+}
+
+const getLive: SessionEndpoint = async ({ live }, request, { tokenHash }) => {
+  if (live.isFull()) throw new ProblemError('overloaded')
+  if (request.method === 'HEAD') return { status: 200, headers, body: '' }
+  return {
+    status: 200,
+    headers,
+    body: FIRST_LINE,
+    goOn: (response) => live.add(response, tokenHash),
+  }
+}
+
+export const liveEndpoints: Endpoints = {
+  'GET /console/live': {
+    serve: withSession(getLive),
+    operationId: 'watchLive',
+    tag: 'Console',
+    summary: 'Watch what happens',
+    description:
+      'Sends server-sent events until the client disconnects or the session ends. `unfinished` has all operations that wait or run, and all unknown ones, when they have changed. `changed` has the ids of operations that have become idle, so that lists which show them are stale. `end` is the last event: its `reason` is `session` or `shutdown`.',
+    answers: {
+      200: {
+        description: 'The stream of events.',
+        texts: ['text/event-stream'],
+        headers: ['X-Accel-Buffering'],
+      },
+    },
+  },
 }

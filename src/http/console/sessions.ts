@@ -1,12 +1,7 @@
 // POST, GET and DELETE /console/session: the session of an operator in a browser, its cookie and its token.
-import { consoleOnly, withSession } from '../server/route.ts'
-import { z } from 'zod'
-import type { Endpoints } from '../contracts/contract.ts'
-import type { Sql } from '../../db/connection/client.ts'
-import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
-import { randomBytes } from 'node:crypto'
-import type { Request } from 'express'
 import {
+  consoleOnly,
+  withSession,
   withinStoreTimeout,
   type ServiceParts,
   type OpenEndpoint,
@@ -14,6 +9,12 @@ import {
   type OpenSession,
   type OperatorKey,
 } from '../endpoint.ts'
+import { z } from 'zod'
+import type { Endpoints } from '../contracts/contract.ts'
+import type { Sql } from '../../db/connection/client.ts'
+import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
+import { randomBytes } from 'node:crypto'
+import type { Request } from 'express'
 import { timeField } from '../contracts/fields.ts'
 import { authenticateOperatorKey } from '../operators/authenticate.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'

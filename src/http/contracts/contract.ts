@@ -2,7 +2,7 @@
 // table of routes. The contracts of one resource are in one file.
 import type { z } from 'zod'
 import type { ProblemType } from '../../domain/problems/problems.ts'
-import type { Endpoint } from '../server/route.ts'
+import type { Endpoint } from '../endpoint.ts'
 import type { ResponseHeader } from './response-headers.ts'
 
 /** The parts of openapi.yaml, which is for tenants. */

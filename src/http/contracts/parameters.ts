@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { parseId, type IdPrefix } from '../../domain/resource-id.ts'
 import { REFERENCE_LENGTH_MAX } from '../../domain/payments/payment.ts'
-import { referenceField } from '../requests/body-fields.ts'
+import { referenceField } from '../requests/validate-body.ts'
 import { timeFilter, type DocumentedFilter, type Filter } from '../requests/list-query.ts'
 import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId } from './fields.ts'
 

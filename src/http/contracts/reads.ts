@@ -6,7 +6,7 @@ import type { Page } from '../../db/connection/pages.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId, type IdPrefix } from '../../domain/resource-id.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
-import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
+import { withinStoreTimeout, type ServiceParts, admin, tenant, type Endpoint } from '../endpoint.ts'
 import {
   parseFilteredQuery,
   type DocumentedFilter,
@@ -14,10 +14,8 @@ import {
   type ListQuery,
 } from '../requests/list-query.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
-import { admin, tenant, type Endpoint } from '../server/route.ts'
 import type { Contract, Endpoints } from './contract.ts'
-import { exampleId, listOf } from './fields.ts'
-import { render, type Json } from './render.ts'
+import { exampleId, listOf, render, type Json } from './fields.ts'
 
 /** One kind of resource, as its readers see it. Commands find it in their transaction, too. */
 export interface Resource<Item, In = Sql> {

@@ -17,11 +17,12 @@ import {
   CANCEL_KEY,
   earlierResourcePath,
   type Tombstone,
+  isSameRequest,
+  type RequestFingerprints,
 } from '../../domain/idempotency/idempotency-key.ts'
 import { oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import { showId } from '../../domain/resource-id.ts'
-import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
 import type { OperationRef, StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

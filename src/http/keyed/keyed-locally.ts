@@ -16,9 +16,8 @@ import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import { responseBody } from '../../encryption/encryption.ts'
 import type { BodyContract, Contract, Endpoints } from '../contracts/contract.ts'
-import { withinStoreTimeout, type TenantParts } from '../endpoint.ts'
+import { withinStoreTimeout, type TenantParts, tenant } from '../endpoint.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { tenant } from '../server/route.ts'
 import {
   observeReservations,
   refuseOtherRequest,

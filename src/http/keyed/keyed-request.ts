@@ -6,16 +6,16 @@ import type { IdempotencyKey, KeyName } from '../../db/idempotency/idempotency-k
 import type { RequestedKey } from '../../db/idempotency/reserve-keys.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { containsSecret } from '../../domain/own-secrets.ts'
-import { findText } from '../../domain/problems/json-pointer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { findText } from '../../domain/problems/json-pointer.ts'
 import {
   type RequestFingerprints,
   fingerprintRequest,
   type FingerprintedRequest,
   type ValidatedFingerprint,
-} from '../../domain/idempotency/fingerprint.ts'
+  retentionOf,
+} from '../../domain/idempotency/idempotency-key.ts'
 import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
-import { retentionOf } from '../../domain/idempotency/retention.ts'
 import {
   headerLines,
   readBearer,
@@ -23,8 +23,7 @@ import {
   type ServiceParts,
   type TenantParts,
 } from '../endpoint.ts'
-import { parseJsonBody } from '../requests/json-body.ts'
-import { hasBody, readBody } from '../requests/read-body.ts'
+import { parseJsonBody, hasBody, readBody } from '../requests/read-body.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 

@@ -19,14 +19,14 @@ import {
   findUserOfReference,
   type ReferenceName,
 } from '../../db/payments/payments.ts'
-import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
+import { fingerprintRequest } from '../../domain/idempotency/idempotency-key.ts'
 import { paymentPath, showPaymentId } from '../../domain/payments/payment.ts'
 import { refundPath, showRefundId } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import type { Operation } from '../../engine/define-operation.ts'
-import { reopenOperation } from '../../engine/reopen-operation.ts'
+import { reopenOperation } from '../../engine/reopen-or-cancel.ts'
 import { currentTraceparent, withSpan } from '../../tracing/spans.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'
 import {

@@ -15,13 +15,11 @@ import {
   type Contracted,
   type Resource,
 } from '../contracts/reads.ts'
-import type { Json } from '../contracts/render.ts'
-import { withinStoreTimeout, type AdminEndpoint, type ServiceParts } from '../endpoint.ts'
+import type { Json } from '../contracts/fields.ts'
+import { withinStoreTimeout, type AdminEndpoint, type ServiceParts, admin } from '../endpoint.ts'
 import { readJson, refuseForbiddenText } from '../keyed/keyed-request.ts'
-import { noBody } from '../requests/body-fields.ts'
-import { validateBody } from '../requests/validate-body.ts'
+import { noBody, validateBody } from '../requests/validate-body.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
-import { admin } from '../server/route.ts'
 
 /** What an operator tries to do. The subject is null when the path has no valid id. */
 export type Attempt = Pick<NewAdminAction, 'actor' | 'action' | 'subject'>

@@ -10,7 +10,7 @@ import {
 } from '../../domain/tenants/tenant.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idField, shownText, timeField } from '../contracts/fields.ts'
-import { providerIdField } from '../requests/body-fields.ts'
+import { providerIdField } from '../requests/validate-body.ts'
 import { readList } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'
 import { tenant } from './tenants.ts'

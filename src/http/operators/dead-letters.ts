@@ -14,12 +14,10 @@ import {
   type DeadLetterQueue,
 } from '../../recovery/dead-letters.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { anyMembers, shownCount, shownText, timeField } from '../contracts/fields.ts'
+import { anyMembers, shownCount, shownText, timeField, render } from '../contracts/fields.ts'
 import { byName } from '../contracts/parameters.ts'
-import { render } from '../contracts/render.ts'
-import { withinStoreTimeout, type AdminEndpoint, type ServiceParts } from '../endpoint.ts'
+import { withinStoreTimeout, type AdminEndpoint, type ServiceParts, admin } from '../endpoint.ts'
 import { showJson } from '../responses/answer.ts'
-import { admin } from '../server/route.ts'
 import { readList } from '../contracts/reads.ts'
 import { auditRefusal, readCommandBody, type Attempt } from './commands.ts'
 

@@ -14,8 +14,9 @@ import {
   shownFlag,
   shownText,
   timeField,
+  render,
+  type Json,
 } from '../contracts/fields.ts'
-import { render, type Json } from '../contracts/render.ts'
 import type { ServiceParts } from '../endpoint.ts'
 import { phaseRunSchema } from '../resources/payments.ts'
 

@@ -5,12 +5,17 @@ import {
   processKinds,
   reportedStates,
 } from '../../domain/deployment/service-process.ts'
-import { EXAMPLE_TIME, idField, shownFlag, shownText, timeField } from '../contracts/fields.ts'
-import { render } from '../contracts/render.ts'
-import type { AdminEndpoint } from '../endpoint.ts'
+import {
+  EXAMPLE_TIME,
+  idField,
+  shownFlag,
+  shownText,
+  timeField,
+  render,
+} from '../contracts/fields.ts'
+import { type AdminEndpoint, admin } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
-import { admin } from '../server/route.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { RATE_WINDOW_SECONDS, TAKEOVER_WINDOW_SECONDS } from './overview-figures.ts'
 

@@ -35,9 +35,10 @@ import {
   shownCount,
   shownFlag,
   timeField,
+  render,
+  type Json,
 } from '../contracts/fields.ts'
 import { byId, byName, byText } from '../contracts/parameters.ts'
-import { render, type Json } from '../contracts/render.ts'
 import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import { listReplays } from '../keyed/replay-counter.ts'
 import { currencyFilter, keyFilter, providerIdFilter, type Filter } from '../requests/list-query.ts'

@@ -3,12 +3,10 @@ import { z } from 'zod'
 import { providerNames } from '../../provider/adapters.ts'
 import { abilities, keyWindowSeconds, settleSeconds } from '../../provider/capabilities.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { shownCount, shownFlag } from '../contracts/fields.ts'
-import { render, type Json } from '../contracts/render.ts'
-import type { AdminEndpoint, ServiceParts } from '../endpoint.ts'
+import { shownCount, shownFlag, render, type Json } from '../contracts/fields.ts'
+import { type AdminEndpoint, type ServiceParts, admin } from '../endpoint.ts'
 import { refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
-import { admin } from '../server/route.ts'
 
 const shownAbilities = Object.fromEntries(
   Object.entries(abilities).map(([name, { means }]) => [

@@ -10,10 +10,16 @@ import { showId } from '../../domain/resource-id.ts'
 import { providerNames } from '../../provider/adapters.ts'
 import { findRun, listRuns, requestReconciliation } from '../../reconciliation/runs.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { anyMembers, idField, listOf as pageOf, shownText, timeField } from '../contracts/fields.ts'
+import {
+  anyMembers,
+  idField,
+  listOf as pageOf,
+  shownText,
+  timeField,
+  render,
+} from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
-import { render } from '../contracts/render.ts'
-import { optionalField, textField } from '../requests/body-fields.ts'
+import { optionalField, textField } from '../requests/validate-body.ts'
 import { timeFilter } from '../requests/list-query.ts'
 import { readOne, readList, presentOne } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'

@@ -14,9 +14,9 @@ import { consequencesOf, type Consequences } from '../../domain/operations/doubt
 import { z } from 'zod'
 import type { Transaction } from '../../db/connection/client.ts'
 import { showId } from '../../domain/resource-id.ts'
-import { textField } from '../requests/body-fields.ts'
+import { textField } from '../requests/validate-body.ts'
 import { declarationOf, providerCalls } from '../../provider/calls.ts'
-import { render, type Json } from '../contracts/render.ts'
+import { render, type Json } from '../contracts/fields.ts'
 import {
   findLastResolution,
   type Claim,

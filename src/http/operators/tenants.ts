@@ -34,9 +34,16 @@ import {
 } from '../../domain/tenants/tenant.ts'
 import { withinStoreTimeout, type ServiceParts } from '../endpoint.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idField, shownCount, shownFlag, shownText, timeField } from '../contracts/fields.ts'
-import { render, type Json } from '../contracts/render.ts'
-import { textField } from '../requests/body-fields.ts'
+import {
+  idField,
+  shownCount,
+  shownFlag,
+  shownText,
+  timeField,
+  render,
+  type Json,
+} from '../contracts/fields.ts'
+import { textField } from '../requests/validate-body.ts'
 import { showJson } from '../responses/answer.ts'
 import { readOne, readList, presentOne } from '../contracts/reads.ts'
 import { adminCommand } from './commands.ts'

@@ -11,9 +11,8 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import { REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
 import type { Endpoints } from '../contracts/contract.ts'
-import { idField } from '../contracts/fields.ts'
+import { idField, render } from '../contracts/fields.ts'
 import { byId, byName } from '../contracts/parameters.ts'
-import { render } from '../contracts/render.ts'
 import {
   deliveryFilters,
   replayWebhooksBody,

@@ -4,6 +4,8 @@ import {
   cancellationStatuses,
   CANCEL_KEY,
   type CancellationStatus,
+  longestRetention,
+  retentionOf,
 } from '../../domain/idempotency/idempotency-key.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import {
@@ -13,6 +15,7 @@ import {
   idField,
   timeField,
   anyMembers,
+  render,
 } from '../contracts/fields.ts'
 import type { Request } from 'express'
 import {
@@ -25,24 +28,28 @@ import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { showJson, type Answer, retryAfter } from '../responses/answer.ts'
 import { tombstoneHeaders, keyExpired } from '../keyed/keyed-answer.ts'
-import { type TenantEndpoint, withinStoreTimeout, type TenantParts } from '../endpoint.ts'
+import {
+  type TenantEndpoint,
+  withinStoreTimeout,
+  type TenantParts,
+  tenant,
+  keyless,
+  open,
+} from '../endpoint.ts'
 import { hash, randomUUIDv7 } from 'node:crypto'
 import { requestCancellation } from '../../db/idempotency/cancellations.ts'
 import { inTenant } from '../../db/connection/transaction.ts'
-import { longestRetention, retentionOf } from '../../domain/idempotency/retention.ts'
 import { problemResponse } from '../../domain/operations/stored-response.ts'
-import { cancelOperation } from '../../engine/cancel-operation.ts'
+import { cancelOperation } from '../../engine/reopen-or-cancel.ts'
 import { findKey, readNamedRequest } from '../keyed/keyed-request.ts'
 import { doWithinLimits } from '../keyed/keyed-locally.ts'
 import { notFound } from '../contracts/reads.ts'
 import { keyFilter } from '../requests/list-query.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { tenant, keyless, open } from '../server/route.ts'
 import { getIdempotencyPolicy } from './idempotency-policy.ts'
 import { EARLIER_USE_HEADERS } from '../contracts/response-headers.ts'
 import { flavors } from '../../domain/problems/flavor.ts'
 import { idempotencyKeyHeader } from '../contracts/parameters.ts'
-import { render } from '../contracts/render.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 
 const idempotencyKeySchema = z

@@ -8,8 +8,7 @@ import { mayRetry, problems, type ProblemType } from '../../domain/problems/prob
 import { jsonType } from '../responses/answer.ts'
 import type { ServiceParts, OpenEndpoint } from '../endpoint.ts'
 import { WITH_IDEMPOTENCY } from '../keyed/prefer.ts'
-import { NESTING_MAX } from '../requests/json-body.ts'
-import { BODY_MAX_BYTES } from '../requests/read-body.ts'
+import { NESTING_MAX, BODY_MAX_BYTES } from '../requests/read-body.ts'
 
 const POLICY_PATH = '/.well-known/idempotency-policy'
 

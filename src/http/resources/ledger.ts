@@ -25,14 +25,14 @@ import {
   shownCurrency,
   timeField,
   listOf,
+  render,
+  type Json,
 } from '../contracts/fields.ts'
 import { byId, byName, byText, byTime } from '../contracts/parameters.ts'
 import { readOne, readList, type Resource } from '../contracts/reads.ts'
-import { render, type Json } from '../contracts/render.ts'
-import type { TenantEndpoint } from '../endpoint.ts'
+import { type TenantEndpoint, tenant } from '../endpoint.ts'
 import { currencyFilter, refuseQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
-import { tenant } from '../server/route.ts'
 
 const signedAmount = z.int().meta({
   description:

@@ -13,9 +13,10 @@ import {
   idField,
   timeField,
   idempotencyField,
+  render,
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { noBody } from '../requests/body-fields.ts'
+import { noBody } from '../requests/validate-body.ts'
 import { findEndpoint, insertTestEvent } from '../../db/webhooks/webhook-endpoints.ts'
 import { jsonType } from '../responses/answer.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
@@ -36,7 +37,6 @@ import {
   requestedId,
   type Resource,
 } from '../contracts/reads.ts'
-import { render } from '../contracts/render.ts'
 import { changesOfWebhooks, ownEndpoint } from './webhook-endpoints.ts'
 
 export const webhookReplaySchema = z

@@ -14,11 +14,12 @@ import {
   idField,
   timeField,
   idempotencyField,
+  render,
 } from '../contracts/fields.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkWebhookUrl } from '../../domain/webhooks/dialable-address.ts'
 import type { ServiceParts } from '../endpoint.ts'
-import { textField, optionalField, noBody } from '../requests/body-fields.ts'
+import { textField, optionalField, noBody } from '../requests/validate-body.ts'
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import {
   listEndpoints,
@@ -40,7 +41,6 @@ import {
   requestedId,
   type Resource,
 } from '../contracts/reads.ts'
-import { render } from '../contracts/render.ts'
 
 const exampleEndpoint = {
   id: exampleId('we'),

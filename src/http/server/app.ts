@@ -25,6 +25,8 @@ import {
   type ApiParts,
   type ServiceParts,
   type TenantParts,
+  type Endpoint,
+  type Route,
 } from '../endpoint.ts'
 import { flavorHeaders, repeatabilityResult } from '../responses/added-headers.ts'
 import { addIdempotencyMember } from '../keyed/prefer.ts'
@@ -33,8 +35,7 @@ import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
 import { refusals } from '../observer.ts'
 import { describeError } from '../../log.ts'
-import { START_PATH } from '../service/start.ts'
-import type { Endpoint, Route } from './route.ts'
+import { START_PATH } from '../service/docs.ts'
 import { isServed, routes } from './routes.ts'
 import type { IncomingMessage } from 'node:http'
 import { hidesCardNumber } from '../../domain/payments/card-number.ts'

@@ -1,6 +1,6 @@
 // GET /healthz and GET /readyz: report to an orchestrator whether the process is alive and whether
 // it should receive traffic.
-import { open } from '../server/route.ts'
+import { open, withinStoreTimeout, type ServiceParts, type OpenEndpoint } from '../endpoint.ts'
 import { z } from 'zod'
 import type { Endpoints } from '../contracts/contract.ts'
 import { randomUUIDv7 } from 'node:crypto'
@@ -10,7 +10,6 @@ import { inService } from '../../db/connection/transaction.ts'
 import { readMigrationState } from '../../migrations/applied-migrations.ts'
 import { SessionError } from '../../db/connection/pool/session.ts'
 import { jsonType, retryAfter, showJson } from '../responses/answer.ts'
-import { withinStoreTimeout, type ServiceParts, type OpenEndpoint } from '../endpoint.ts'
 
 const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 

@@ -1,13 +1,12 @@
 // GET /problems/:type: explains a problem type, as a page for browsers and as JSON for other
 // clients.
-import { open } from '../server/route.ts'
+import { open, type OpenEndpoint } from '../endpoint.ts'
 import { z } from 'zod'
 import type { Endpoints } from '../contracts/contract.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { statusIn } from '../../domain/problems/flavor.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { showJson } from '../responses/answer.ts'
-import type { OpenEndpoint } from '../endpoint.ts'
 import { pageHeaders, VARY, html } from './docs.ts'
 import { markdown } from './docs-page.ts'
 

@@ -1,7 +1,7 @@
 // POST /provider/webhooks and, for each further provider, a route below it: receive the events of a
 // provider. They only verify the signature, which is the authentication, and store the event; a worker
 // applies it later.
-import { open } from '../server/route.ts'
+import { open, headerLines, withinStoreTimeout, type OpenEndpoint } from '../endpoint.ts'
 import { z } from 'zod'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import { anyMembers } from '../contracts/fields.ts'
@@ -10,7 +10,6 @@ import { storeProviderEvent } from '../../db/events/provider-events.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 import { eventSources, type EventSource } from '../../provider/adapters.ts'
-import { headerLines, withinStoreTimeout, type OpenEndpoint } from '../endpoint.ts'
 import { readBody } from '../requests/read-body.ts'
 
 const received = {

@@ -1,10 +1,10 @@
 // POST /v1/payments/:id/adjust
-import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
+import { findChargeProblem } from '../../domain/payments/currency.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { adjustPayment } from './phases.ts'
 import { z } from 'zod'
-import { chargeAmountField } from '../../http/requests/body-fields.ts'
+import { chargeAmountField } from '../../http/requests/validate-body.ts'
 import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 const adjustPaymentBody = z.strictObject({

@@ -3,8 +3,7 @@
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Hold, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import { onPayment } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
+import { onPayment, finishWithPayment, finishWithRefusedHold } from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance

@@ -4,7 +4,7 @@ import { cancelPayment } from './phases.ts'
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
-import { optionalField } from '../../http/requests/body-fields.ts'
+import { optionalField } from '../../http/requests/validate-body.ts'
 
 const cancelPaymentBody = z.strictObject({
   reason: optionalField(z.enum(cancelReasons)).describe(

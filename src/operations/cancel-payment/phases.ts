@@ -11,8 +11,12 @@ import {
   type Payment,
 } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import { onPayment, type PaymentResource } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import {
+  onPayment,
+  type PaymentResource,
+  finishWithPayment,
+  finishWithRefusal,
+} from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance

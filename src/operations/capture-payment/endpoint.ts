@@ -1,10 +1,10 @@
 // POST /v1/payments/:id/capture
-import { findPartProblem } from '../../domain/payments/amount-rules.ts'
+import { findPartProblem } from '../../domain/payments/currency.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint, unableTo } from '../../http/resources/payment-endpoint.ts'
 import { capturePayment } from './phases.ts'
 import { z } from 'zod'
-import { partAmountField } from '../../http/requests/body-fields.ts'
+import { partAmountField } from '../../http/requests/validate-body.ts'
 import { heldPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 const capturePaymentBody = z.strictObject({

@@ -6,8 +6,12 @@ import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import type { Capture } from '../../provider/calls.ts'
-import { onPayment, type PaymentResource } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
+import {
+  onPayment,
+  type PaymentResource,
+  finishWithPayment,
+  finishWithRefusedHold,
+} from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance

@@ -1,7 +1,7 @@
 // POST /v1/payments
 import { randomUUIDv7 } from 'node:crypto'
 import { detailsOfPayment, insertPayments } from '../../db/payments/payments.ts'
-import { findChargeProblem, takesCurrency } from '../../domain/payments/amount-rules.ts'
+import { findChargeProblem, takesCurrency, isCurrency } from '../../domain/payments/currency.ts'
 import { type PaymentRequest, captureMethods } from '../../domain/payments/payment.ts'
 import { routePayment, type CreateParameters, type Routed } from '../../domain/payments/routing.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -13,20 +13,19 @@ import {
   findReferenceProblem,
 } from '../../http/keyed/keyed-route.ts'
 import { paymentResource } from '../../http/resources/payment-endpoint.ts'
-import { validateBody } from '../../http/requests/validate-body.ts'
-import { createPayment } from './phases.ts'
-import { z } from 'zod'
-import { isCurrency } from '../../domain/payments/currency.ts'
-import { providerNames } from '../../provider/adapters.ts'
-import { acceptedPayment, paymentAnswer } from '../../http/resources/payment.ts'
 import {
+  validateBody,
   optionalField,
   optionalMetadataField,
   providerIdField,
   referenceField,
   textField,
   chargeAmountField,
-} from '../../http/requests/body-fields.ts'
+} from '../../http/requests/validate-body.ts'
+import { createPayment } from './phases.ts'
+import { z } from 'zod'
+import { providerNames } from '../../provider/adapters.ts'
+import { acceptedPayment, paymentAnswer } from '../../http/resources/payment.ts'
 
 /** Only with an authority, which a URL that is a script or data does not have. */
 const RETURN_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[\x21-\x7E]+$/

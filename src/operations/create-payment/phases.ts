@@ -20,8 +20,12 @@ import {
   type Step,
 } from '../../engine/define-operation.ts'
 import type { Authorization, Capture } from '../../provider/calls.ts'
-import { onPayment, type PaymentSubject } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import {
+  onPayment,
+  type PaymentSubject,
+  finishWithPayment,
+  finishWithRefusal,
+} from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance

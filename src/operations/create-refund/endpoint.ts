@@ -8,7 +8,7 @@ import {
   refundFromRow,
   type RefundRow,
 } from '../../db/payments/refunds.ts'
-import { findPartProblem } from '../../domain/payments/amount-rules.ts'
+import { findPartProblem } from '../../domain/payments/currency.ts'
 import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { findRequested, pathOf } from '../../http/contracts/reads.ts'
@@ -22,16 +22,16 @@ import {
 } from '../../http/keyed/keyed-route.ts'
 import { invalidState } from '../../http/resources/payment-endpoint.ts'
 import { accepted, ownPayment, exampleRefund, refundSchema } from '../../http/resources/payment.ts'
-import { validateBody } from '../../http/requests/validate-body.ts'
-import { createRefund } from './phases.ts'
-import { z } from 'zod'
-import { presentRefund, refundPath, refundReasons } from '../../domain/payments/refund.ts'
 import {
+  validateBody,
   optionalField,
   optionalMetadataField,
   referenceField,
   partAmountField,
-} from '../../http/requests/body-fields.ts'
+} from '../../http/requests/validate-body.ts'
+import { createRefund } from './phases.ts'
+import { z } from 'zod'
+import { presentRefund, refundPath, refundReasons } from '../../domain/payments/refund.ts'
 
 const createRefundBody = z.strictObject({
   amount: partAmountField.describe('The amount to refund. By default all that is left.').optional(),

@@ -26,8 +26,12 @@ import {
   recordSuccess,
   recordVoid,
 } from '../create-payment/phases.ts'
-import { onPayment, type PaymentSubject } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import {
+  onPayment,
+  type PaymentSubject,
+  finishWithPayment,
+  finishWithRefusal,
+} from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance

@@ -5,8 +5,12 @@
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import type { Cancellation } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import { keepsStatus, type PaymentSubject } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import {
+  keepsStatus,
+  type PaymentSubject,
+  finishWithPayment,
+  finishWithRefusal,
+} from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance

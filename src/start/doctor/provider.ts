@@ -1,6 +1,6 @@
 // Checks the provider of a deployment: the secret key, its account, the time that a call takes, and
 // the secret of its webhooks.
-import { ConfigError } from '../../config-error.ts'
+import { ConfigError } from '../../config-formats.ts'
 import type { Config } from '../../config.ts'
 import { failure, ok, warning, type Check } from '../../domain/deployment/database-checks.ts'
 import { adapters } from '../../provider/adapters.ts'

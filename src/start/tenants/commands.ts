@@ -52,8 +52,7 @@ import {
 import { showKeys, showNewKey, showTenants, showCustomers, showLimits } from './show.ts'
 import { assignCustomers, listCustomers } from '../../db/tenants/provider-customers.ts'
 import { readConfig } from '../../config.ts'
-import { takesCurrency } from '../../domain/payments/amount-rules.ts'
-import { isCurrency } from '../../domain/payments/currency.ts'
+import { takesCurrency, isCurrency } from '../../domain/payments/currency.ts'
 import type { Route } from '../../domain/payments/routing.ts'
 import { capabilitiesOf, providerNames } from '../../provider/adapters.ts'
 

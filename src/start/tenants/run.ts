@@ -1,6 +1,6 @@
 // The command line of `npm run tenants`: the table of commands and their arguments, the help text,
 // and the error messages.
-import { ConfigError } from '../../config-error.ts'
+import { ConfigError } from '../../config-formats.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'

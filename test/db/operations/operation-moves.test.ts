@@ -20,7 +20,7 @@ import {
   type OperationRef,
 } from '../../../src/domain/operations/operation.ts'
 import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
-import { cancelOperation } from '../../../src/engine/cancel-operation.ts'
+import { cancelOperation } from '../../../src/engine/reopen-or-cancel.ts'
 import { operationNamed } from '../../../src/engine/engine.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { markAbsent, claimUnknown } from '../../../src/recovery/outcome-resolver.ts'

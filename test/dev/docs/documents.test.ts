@@ -88,7 +88,10 @@ test.each([
   ['flavours payment.create', 'there is no section `flavours payment.create`'],
   ['phase-table', 'there is no section `phase-table`'],
   ['phase-table payment.lose', 'there is no operation `payment.lose`'],
-  ['function src/db/ledger/ledger.ts#insertPosting', 'src/db/ledger/ledger.ts has no function'],
+  [
+    'function src/db/operations/record-phases.ts#insertPosting',
+    'src/db/operations/record-phases.ts has no function',
+  ],
   ['recovery-points payment.create refund.create', 'there is no section `recovery-points'],
 ])('refuses the section %s and writes nothing', async (name, message) => {
   const text = section('flavours') + section(name)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { fingerprintRequest } from '../../../src/domain/idempotency/fingerprint.ts'
+import { fingerprintRequest } from '../../../src/domain/idempotency/idempotency-key.ts'
 
 const request = { method: 'POST', path: '/v1/payments', body: { amount: 1999, currency: 'usd' } }
 

@@ -5,9 +5,12 @@ import {
   refuseSmallCharge,
 } from '../../../dev/stripe-stand-in/payment-intents/charge-amounts.ts'
 import { StripeError } from '../../../dev/stripe-stand-in/requests/stripe-errors.ts'
-import { findChargeProblem, findPartProblem } from '../../../src/domain/payments/amount-rules.ts'
-import { isCurrency } from '../../../src/domain/payments/currency.ts'
-import { stripeCapabilities } from '../../../src/provider/stripe/capabilities.ts'
+import {
+  findChargeProblem,
+  findPartProblem,
+  isCurrency,
+} from '../../../src/domain/payments/currency.ts'
+import { stripeCapabilities } from '../../../src/provider/stripe/adapter.ts'
 
 const { amounts: rules } = stripeCapabilities
 

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
-import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { reopenOperation } from '../../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { captured } from '../../operations/made-payments.ts'
 import {

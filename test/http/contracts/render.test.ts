@@ -1,8 +1,7 @@
 // How rows are rendered by the schema of their resource.
 import { expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { idField, timeField } from '../../../src/http/contracts/fields.ts'
-import { render } from '../../../src/http/contracts/render.ts'
+import { idField, timeField, render } from '../../../src/http/contracts/fields.ts'
 
 const UUID = '01890a5d-ac96-774b-bcce-b302099a8057'
 const ID = '01h455vb4pex5vsknk084sn02q'

@@ -4,13 +4,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { z } from 'zod'
-import { isSameRequest } from '../../../src/domain/idempotency/fingerprint.ts'
+import { isSameRequest } from '../../../src/domain/idempotency/idempotency-key.ts'
 import {
   currentFingerprint,
   fingerprintsOf,
   type SentRequest,
 } from '../../../src/http/keyed/keyed-request.ts'
-import { optionalField } from '../../../src/http/requests/body-fields.ts'
+import { optionalField } from '../../../src/http/requests/validate-body.ts'
 import {
   createWebhookEndpointBody,
   updateWebhookEndpointBody,

@@ -2,7 +2,7 @@
 // those that a process of another version serves in the middle of a deployment.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { fingerprintRequest } from '../../../src/domain/idempotency/fingerprint.ts'
+import { fingerprintRequest } from '../../../src/domain/idempotency/idempotency-key.ts'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
 import { executedKinds, expectProblem, expectReplay, makePayment } from '../payments.ts'
 import { forFile } from '../../support/for-file.ts'

@@ -1,6 +1,6 @@
 // Which request bodies are accepted as strict JSON.
 import { describe, expect, test } from '@jest/globals'
-import { parseJsonBody } from '../../../src/http/requests/json-body.ts'
+import { parseJsonBody } from '../../../src/http/requests/read-body.ts'
 import { problemOf } from '../../support/problem-of.ts'
 import { randomText, seededRandom } from '../../support/seeded-random.ts'
 

@@ -2,7 +2,7 @@
 // previous status when the provider declines the cancellation.
 import { describe, expect, test } from '@jest/globals'
 import { StaleResourceError } from '../../../src/db/payments/payments.ts'
-import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { reopenOperation } from '../../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
 import { asked, held, snapshot } from '../made-payments.ts'

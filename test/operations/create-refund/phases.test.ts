@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payments.ts'
-import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { reopenOperation } from '../../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { withoutRetries } from '../../support/engine-doubles.ts'
 import type { PaymentRef } from '../../support/engine.ts'

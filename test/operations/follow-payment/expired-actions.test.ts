@@ -6,7 +6,7 @@ import { keyOfExpiry, reminderOf } from '../../../src/domain/events/provider-eve
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { StaleResourceError } from '../../../src/db/payments/payments.ts'
-import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { reopenOperation } from '../../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { aroundCall, giveUp } from '../../support/engine-doubles.ts'

@@ -3,7 +3,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { stripeRights } from '../../../src/provider/stripe/rights.ts'
+import { stripeRights } from '../../../src/provider/stripe/calls/index.ts'
 import { callNamesOf, callOf, portCalls } from '../contract/calls.ts'
 import { identityOf, criteriaOf } from '../contract/payments.ts'
 import { stripeFixture } from './fixture.ts'

@@ -17,7 +17,7 @@ export interface Product {
   readonly resolveDue: typeof import('../../../src/recovery/outcome-resolver.ts').resolveDue
   readonly applyProviderEvent: typeof import('../../../src/operations/apply-provider-event.ts').applyProviderEvent
   readonly keyEndpoints: typeof import('../../../src/http/resources/idempotency-keys.ts').keyEndpoints
-  readonly cancelOperation: typeof import('../../../src/engine/cancel-operation.ts').cancelOperation
+  readonly cancelOperation: typeof import('../../../src/engine/reopen-or-cancel.ts').cancelOperation
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
   readonly createRefundEndpoint: typeof import('../../../src/operations/create-refund/endpoint.ts').createRefundEndpoint
@@ -40,7 +40,7 @@ const PROGRAM_MODULES = [
   'src/db/idempotency/intents.ts',
   'src/db/operations/leases.ts',
   'src/db/operations/record-phases.ts',
-  'src/engine/cancel-operation.ts',
+  'src/engine/reopen-or-cancel.ts',
   'src/engine/observer.ts',
   'src/operations/apply-provider-event.ts',
   'src/operations/index.ts',

@@ -2,7 +2,7 @@
 // pooler, each transaction may have another session of the server: so it sets all that it needs itself.
 import type { Socket } from 'node:net'
 import type { Sql, TransactionSql as Transaction } from 'postgres'
-import { ConfigError } from '../../../config-error.ts'
+import { ConfigError } from '../../../config-formats.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-socket.ts'

@@ -15,3 +15,23 @@ export const stripeCalls: { readonly [Name in CallName]?: StripeCall<Name> } = {
   cancel,
   refund: refundPayment,
 }
+
+const READS = [
+  'balance_transactions',
+  'charges',
+  'disputes',
+  'payment_intents',
+  'radar/early_fraud_warnings',
+  'refunds',
+]
+
+/**
+ * The rights that a restricted key needs, by the paths of the resources. A right to write includes that to
+ * read.
+ *
+ * @see https://docs.stripe.com/keys#limit-access
+ */
+export const stripeRights: Readonly<Record<string, 'read' | 'write'>> = Object.fromEntries([
+  ...READS.map((resource) => [resource, 'read'] as const),
+  ...Object.values(stripeCalls).map(({ writes }) => [writes, 'write'] as const),
+])

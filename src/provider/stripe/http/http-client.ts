@@ -5,7 +5,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import Stripe from 'stripe'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
-import type { ProviderClock } from '../../guard-clock.ts'
+import type { ProviderClock } from '../../guards.ts'
 import { connectBeforeSending, refuseLateRequest } from '../../deadline.ts'
 import { createPace, isAboutObject, readRateLimit, type RateLimit } from './pace.ts'
 

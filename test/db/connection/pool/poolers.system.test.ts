@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
 import { openStore, type Store, type StoreOptions } from '../../../../src/db/connection/client.ts'
 import { SessionError } from '../../../../src/db/connection/pool/session.ts'
 import { SERVICE_ROLE } from '../../../../src/config.ts'
-import { EVERY_TENANT } from '../../../../src/db/connection/row-security.ts'
+import { EVERY_TENANT } from '../../../../src/db/connection/transaction.ts'
 import { openJobStore, type JobStore } from '../../../../src/db/queue/job-store.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { ConfigError } from '../../../../src/config-error.ts'
+import { ConfigError } from '../../../../src/config-formats.ts'
 import { parseDatabaseUrl } from '../../../../src/database-url.ts'
 import { makeAuthority } from '../../../support/certificates.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
