@@ -2,22 +2,20 @@
 // idempotency mode and its webhook knobs.
 import type { DatabaseSync } from 'node:sqlite'
 
-export interface Settings {
-  read(name: string): string | undefined
-  write(name: string, value: string): void
-}
+export type Settings = ReturnType<typeof openSettings>
 
 /** Opens the settings, and creates their table if necessary. */
-export function openSettings(database: DatabaseSync): Settings {
+export function openSettings(database: DatabaseSync) {
   database.exec(`
     create table if not exists settings (
       name text primary key,
       value text not null
     ) strict, without rowid`)
-  const select = database.prepare('select value from settings where name = ?')
-  const upsert = database.prepare('insert or replace into settings (name, value) values (?, ?)')
+  const sql = database.createTagStore()
   return {
-    read: (name) => select.get(name)?.['value'] as string | undefined,
-    write: (name, value) => void upsert.run(name, value),
+    read: (name: string) =>
+      sql.get`select value from settings where name = ${name}`?.['value'] as string | undefined,
+    write: (name: string, value: string) =>
+      void sql.run`insert or replace into settings (name, value) values (${name}, ${value})`,
   }
 }

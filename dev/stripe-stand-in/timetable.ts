@@ -3,21 +3,16 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { RefundStatus } from './refunds/refund-status.ts'
 
+/** The status that a refund will have. */
 interface PlannedRefund {
   readonly refund: string
   readonly status: RefundStatus
 }
 
-export interface Timetable {
-  /** Milliseconds since 1970. The caller runs it in the transaction of the cause. */
-  plan(atMs: number, planned: PlannedRefund): void
-  /** What is due, with its number. */
-  due(nowMs: number): (PlannedRefund & { readonly seq: number })[]
-  remove(seq: number): void
-}
+export type Timetable = ReturnType<typeof openTimetable>
 
 /** Opens the timetable, and creates its table if necessary. */
-export function openTimetable(database: DatabaseSync): Timetable {
+export function openTimetable(database: DatabaseSync) {
   database.exec(`
     create table if not exists planned (
       seq integer primary key,
@@ -25,17 +20,16 @@ export function openTimetable(database: DatabaseSync): Timetable {
       refund text not null,
       status text not null
     ) strict`)
-  const insert = database.prepare('insert into planned (at_ms, refund, status) values (?, ?, ?)')
-  const due = database.prepare('select * from planned where at_ms <= ? order by at_ms, seq')
-  const remove = database.prepare('delete from planned where seq = ?')
+  const sql = database.createTagStore()
   return {
-    plan: (atMs, { refund, status }) => void insert.run(atMs, refund, status),
-    due: (nowMs) =>
-      due.all(nowMs).map(({ seq, refund, status }) => ({
-        seq: seq as number,
-        refund: refund as string,
-        status: status as RefundStatus,
-      })),
-    remove: (seq) => void remove.run(seq),
+    /** Milliseconds since 1970. The caller runs it in the transaction of the cause. */
+    plan: (atMs: number, { refund, status }: PlannedRefund) =>
+      void sql.run`insert into planned (at_ms, refund, status) values (${atMs}, ${refund}, ${status})`,
+    /** What is due, with its number. */
+    due: (nowMs: number) =>
+      sql.all`select * from planned where at_ms <= ${nowMs} order by at_ms, seq` as unknown as (PlannedRefund & {
+        readonly seq: number
+      })[],
+    remove: (seq: number) => void sql.run`delete from planned where seq = ${seq}`,
   }
 }

@@ -2,18 +2,10 @@
 // (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method). It survives a restart.
 import type { DatabaseSync } from 'node:sqlite'
 
-export interface Holds {
-  /** Starts the hold of an intent, or changes when it ends, in seconds since 1970. */
-  set(intent: string, captureBefore: number): void
-  captureBefore(intent: string): number | undefined
-  /** The intents whose hold ended before this second, and is not closed yet. */
-  ended(before: number): string[]
-  /** The hold is over; when it ended is still known. */
-  close(intent: string): void
-}
+export type Holds = ReturnType<typeof openHolds>
 
 /** Opens the holds, and creates their table if necessary. */
-export function openHolds(database: DatabaseSync): Holds {
+export function openHolds(database: DatabaseSync) {
   database.exec(`
     create table if not exists holds (
       intent text primary key,
@@ -21,19 +13,23 @@ export function openHolds(database: DatabaseSync): Holds {
       closed integer not null default 0
     ) strict, without rowid;
     create index if not exists holds_open on holds (capture_before) where closed = 0`)
-  const upsert = database.prepare(
-    'insert or replace into holds (intent, capture_before) values (?, ?)',
-  )
-  const find = database.prepare('select capture_before from holds where intent = ?')
-  const ended = database.prepare(
-    'select intent from holds where closed = 0 and capture_before < ? order by capture_before',
-  )
-  const close = database.prepare('update holds set closed = 1 where intent = ?')
+  const sql = database.createTagStore()
   return {
-    set: (intent, captureBefore) => void upsert.run(intent, captureBefore),
-    captureBefore: (intent) => find.get(intent)?.['capture_before'] as number | undefined,
-    ended: (before) => ended.all(before).map(({ intent }) => intent as string),
-    close: (intent) => void close.run(intent),
+    /** Starts the hold of an intent, or changes when it ends, in seconds since 1970. */
+    set: (intent: string, captureBefore: number) =>
+      void sql.run`
+        insert or replace into holds (intent, capture_before) values (${intent}, ${captureBefore})`,
+    captureBefore: (intent: string) =>
+      sql.get`select capture_before from holds where intent = ${intent}`?.['capture_before'] as
+        | number
+        | undefined,
+    /** The intents whose hold ended before this second, and is not closed yet. */
+    ended: (before: number) =>
+      sql.all`
+        select intent from holds where closed = 0 and capture_before < ${before}
+        order by capture_before`.map(({ intent }) => intent as string),
+    /** The hold is over; when it ended is still known. */
+    close: (intent: string) => void sql.run`update holds set closed = 1 where intent = ${intent}`,
   }
 }
 

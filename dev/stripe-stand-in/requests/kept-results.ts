@@ -9,15 +9,10 @@ export interface KeptResult {
   request_id: string
 }
 
-export interface KeptResults {
-  find(account: string, key: string, keptAfterMs: number): KeptResult | undefined
-  /** Stores a result. Replaces an expired result of the same key. */
-  keep(account: string, key: string, atMs: number, result: KeptResult): void
-  dropAll(): void
-}
+export type KeptResults = ReturnType<typeof openKeptResults>
 
 /** Opens the kept results, and creates their table if necessary. */
-export function openKeptResults(database: DatabaseSync): KeptResults {
+export function openKeptResults(database: DatabaseSync) {
   database.exec(`
     create table if not exists kept_results (
       account text not null,
@@ -29,18 +24,20 @@ export function openKeptResults(database: DatabaseSync): KeptResults {
       request_id text not null,
       primary key (account, key)
     ) strict`)
-  const select = database.prepare(`
-    select fingerprint, status, body, request_id from kept_results
-    where account = ? and key = ? and at_ms > ?`)
-  const upsert = database.prepare(`
-    insert or replace into kept_results
-      (account, key, at_ms, fingerprint, status, body, request_id)
-    values (?, ?, ?, ?, ?, ?, ?)`)
+  const sql = database.createTagStore()
   return {
-    find: (account, key, keptAfterMs) =>
-      select.get(account, key, keptAfterMs) as unknown as KeptResult | undefined,
-    keep: (account, key, atMs, { fingerprint, status, body, request_id }) =>
-      void upsert.run(account, key, atMs, fingerprint, status, body, request_id),
+    find: (account: string, key: string, keptAfterMs: number) =>
+      sql.get`
+        select fingerprint, status, body, request_id from kept_results
+        where account = ${account} and key = ${key} and at_ms > ${keptAfterMs}
+      ` as unknown as KeptResult | undefined,
+    /** Stores a result. Replaces an expired result of the same key. */
+    keep: (account: string, key: string, atMs: number, result: KeptResult) =>
+      void sql.run`
+        insert or replace into kept_results
+          (account, key, at_ms, fingerprint, status, body, request_id)
+        values (${account}, ${key}, ${atMs}, ${result.fingerprint}, ${result.status},
+          ${result.body}, ${result.request_id})`,
     dropAll: () => database.exec('delete from kept_results'),
   }
 }

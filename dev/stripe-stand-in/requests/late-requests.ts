@@ -10,28 +10,24 @@ interface LateRequest {
   readonly end?: () => void
 }
 
-export interface LateRequests {
-  /** Executes the request when the clock reaches its time. */
-  plan(request: LateRequest): void
-  executeDue(nowMs: number): void
-  executeAll(nowMs: number): void
-  drop(): void
-}
+export type LateRequests = ReturnType<typeof createLateRequests>
 
-export function createLateRequests(): LateRequests {
+export function createLateRequests() {
   let planned: LateRequest[] = []
-  const executeUntil = (untilMs: number, nowMs: number) => {
+  /** Executes, as of `nowMs`, what is due until then, or until another time. */
+  const execute = (nowMs: number, untilMs = nowMs) => {
     const due = planned.filter(({ atMs }) => atMs <= untilMs)
     planned = planned.filter(({ atMs }) => atMs > untilMs)
-    for (const { end, execute } of due.toSorted((one, other) => one.atMs - other.atMs)) {
-      end?.()
-      execute(nowMs)
+    for (const request of due.toSorted((one, other) => one.atMs - other.atMs)) {
+      request.end?.()
+      request.execute(nowMs)
     }
   }
   return {
-    plan: (request) => void planned.push(request),
-    executeDue: (nowMs) => executeUntil(nowMs, nowMs),
-    executeAll: (nowMs) => executeUntil(Number.POSITIVE_INFINITY, nowMs),
+    /** Executes the request when the clock reaches its time. */
+    plan: (request: LateRequest) => void planned.push(request),
+    executeDue: (nowMs: number) => execute(nowMs),
+    executeAll: (nowMs: number) => execute(nowMs, Number.POSITIVE_INFINITY),
     drop: () => {
       for (const { end } of planned) end?.()
       planned = []
