@@ -20,6 +20,7 @@ import { settleDue } from './settle-due.ts'
 import { settleRefund } from './refunds/settle-refund.ts'
 import { disputeStatuses } from './disputes/dispute.ts'
 import { moveDispute, openDisputeOf } from './disputes/move-dispute.ts'
+import type { Records } from './storage.ts'
 import { StripeError } from './requests/stripe-errors.ts'
 import type { WebhookKnobs } from './webhooks/webhook-outbox.ts'
 
@@ -164,7 +165,7 @@ export function createControlRoutes(parts: ControlParts): Router {
       hanging.release()
       lateRequests.drop()
       storage.empty()
-      clock.reset()
+      clock.setAhead(0)
       idempotency.setMode('keep')
       res.json({ status: 'ok' })
     })
@@ -191,7 +192,10 @@ function createObjectRoutes({ storage, clock }: ControlParts): Router {
     })
     .post('/refunds/:id/settle', (req, res) => {
       const { status, failure_reason: failureReason } = settlement.parse(req.body)
-      res.json(settleRefund(storage, req.params.id, { status, failureReason }, clock.now()))
+      const { id } = req.params
+      const settle = (records: Records) =>
+        settleRefund(records, id, { status, failureReason }, clock.now())
+      res.json(storage.change(id, settle))
     })
     .post('/balance_transactions', (req, res) => {
       res.status(201).json(addMovement(storage, movement.parse(req.body), clock.now()))

@@ -17,7 +17,9 @@ export function settleDue({ storage, lateRequests }: Due, nowMs: number): void {
   for (const { seq, refund: id, status } of storage.timetable.due(nowMs)) {
     const refund = storage.objects.find('refund', id)
     const isOpen = refund !== undefined && openRefundStatuses.includes(refund.status)
-    if (isOpen && refund.status !== status) settleRefund(storage, id, { status }, nowMs)
+    if (isOpen && refund.status !== status) {
+      storage.change(id, (records) => settleRefund(records, id, { status }, nowMs))
+    }
     storage.timetable.remove(seq)
   }
   expireDueHolds(storage, nowMs)

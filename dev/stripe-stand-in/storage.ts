@@ -5,11 +5,11 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openExecutedLog, type ExecutedLog } from './requests/executed-log.ts'
-import { openKeptResults, type KeptResults } from './requests/kept-results.ts'
-import { openObjects, type AllObjects, type Objects } from './objects.ts'
+import { openKeptResults } from './requests/kept-results.ts'
+import { openObjects, type Objects } from './objects.ts'
 import { openHolds, type Holds } from './payment-intents/holds.ts'
 import { openTimetable, type Timetable } from './timetable.ts'
-import { openSettings, type Settings } from './settings.ts'
+import { openSettings } from './settings.ts'
 import { openWebhookOutbox, type WebhookOutbox } from './webhooks/webhook-outbox.ts'
 
 /** The tables that an endpoint may read and write. */
@@ -21,15 +21,7 @@ export interface Records {
   holds: Holds
 }
 
-export interface Storage extends Records {
-  objects: AllObjects
-  keptResults: KeptResults
-  settings: Settings
-  /** Runs the work as one transaction. An exception rolls it back. */
-  transaction<Result>(work: () => Result): Result
-  empty(): void
-  close(): void
-}
+export type Storage = ReturnType<typeof openStorage>
 
 /** How long a statement waits when another process has locked the file, before it fails. */
 const LOCK_TIMEOUT_MS = 2_000
@@ -45,7 +37,7 @@ export interface StorageOptions {
   systemNow: () => number
 }
 
-export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): Storage {
+export function openStorage({ path, webhookUrl, systemNow }: StorageOptions) {
   mkdirSync(dirname(path), { recursive: true })
   const database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS })
   // NORMAL does not sync at each commit. A commit still survives SIGKILL, because the operating
@@ -56,35 +48,39 @@ export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): St
   const tables = database.prepare(
     "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
   )
-  return {
-    objects: openObjects(database),
+  const objects = openObjects(database)
+  const records = {
     executed: openExecutedLog(database),
-    keptResults: openKeptResults(database),
     events: openWebhookOutbox(database, settings, { defaultUrl: webhookUrl, systemNow }),
     timetable: openTimetable(database),
     holds: openHolds(database),
+  }
+  /** Runs the work as one transaction. An exception rolls it back. */
+  const transaction = <Result>(work: () => Result): Result => {
+    database.exec('begin immediate')
+    try {
+      const result = work()
+      database.exec('commit')
+      return result
+    } catch (error) {
+      if (database.isTransaction) database.exec('rollback')
+      throw error
+    }
+  }
+  return {
+    ...records,
+    objects,
+    keptResults: openKeptResults(database),
     settings,
-    transaction: createTransaction(database),
+    /** The records of an account. */
+    of: (account: string): Records => ({ ...records, objects: objects.of(account) }),
+    transaction,
+    /** Changes an object, in one transaction, among the records of its account. */
+    change: <Result>(id: string, work: (records: Records) => Result) =>
+      transaction(() => work({ ...records, objects: objects.besides(id) })),
     empty: () => {
       for (const { name } of tables.all()) database.exec(`delete from ${String(name)}`)
     },
     close: () => database.close(),
-  }
-}
-
-function createTransaction(database: DatabaseSync): Storage['transaction'] {
-  const begin = database.prepare('begin immediate')
-  const commit = database.prepare('commit')
-  const rollback = database.prepare('rollback')
-  return (work) => {
-    begin.run()
-    try {
-      const result = work()
-      commit.run()
-      return result
-    } catch (error) {
-      if (database.isTransaction) rollback.run()
-      throw error
-    }
   }
 }

@@ -21,7 +21,7 @@ export function saveCapture(
   const { refund, movement } = releaseOf(intent, created, isAtOnce)
   objects.save(refund)
   objects.save(movement)
-  events.append(cause, { type: 'refund.created', data: { object: refund } })
+  events.append(cause, 'refund.created', refund)
 }
 
 /** Adds any movement, for tests: Stripe has many types that no endpoint of the stand-in causes. */

@@ -4,7 +4,7 @@ import type Stripe from 'stripe'
 import { newId } from '../ids.ts'
 import type { Answer, Endpoint } from '../requests/endpoint.ts'
 import { readMetadata, readString, type Parameters } from '../requests/parameters.ts'
-import { invalidParameter, noSuchObject } from '../requests/stripe-errors.ts'
+import { invalidParameter } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'
 
 /** Members that the stand-in never sets. They exist because clients may read them. */
@@ -43,13 +43,6 @@ export const createCustomer: Endpoint = ({ params, nowMs }, { objects }): Answer
   } satisfies Stripe.Customer
   objects.save(customer)
   return { status: 200, body: customer }
-}
-
-/** @throws StripeError 404 when the customer in the URL does not exist. */
-export function findCustomer(id: string, objects: Records['objects']): Stripe.Customer {
-  const customer = objects.find('customer', id)
-  if (customer === undefined) throw noSuchObject('customer', id, 'id')
-  return customer
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Endpoint } from '../requests/endpoint.ts'
 import { listPage } from '../requests/list-page.ts'
 import { requireString } from '../requests/parameters.ts'
 import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
-import { findCustomer, readCustomer } from './customers.ts'
+import { readCustomer } from './customers.ts'
 import type { SavedMethod } from './saved-method.ts'
 import { findSavedMethod } from './saved-methods.ts'
 
@@ -31,7 +31,7 @@ export const attachPaymentMethod: Endpoint = ({ params, objectId, nowMs }, recor
 
 /** GET /v1/customers/:id/payment_methods. */
 export const listPaymentMethodsOfCustomer: Endpoint = (request, records) => {
-  const customer = findCustomer(request.objectId, records.objects).id
+  const customer = records.objects.get('customer', request.objectId).id
   const params = { ...request.params, customer }
   return listPage({ ...request, params }, records, 'payment_method', ['customer'])
 }

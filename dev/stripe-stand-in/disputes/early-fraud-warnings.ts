@@ -4,13 +4,11 @@ import type Stripe from 'stripe'
 import { newId } from '../ids.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import type { Records } from '../storage.ts'
-import { changed, type EventCause } from '../webhooks/event.ts'
-
-type Changed = Pick<Records, 'objects' | 'events'>
+import type { EventCause } from '../webhooks/event.ts'
 
 /** Warns of a captured intent. */
 export function warnOf(
-  { objects, events }: Changed,
+  { objects, events }: Records,
   cause: EventCause,
   intent: PaymentIntent,
 ): void {
@@ -25,24 +23,19 @@ export function warnOf(
     payment_intent: intent.id,
   } satisfies Stripe.Radar.EarlyFraudWarning
   objects.save(warning)
-  events.append(cause, { type: 'radar.early_fraud_warning.created', data: { object: warning } })
+  events.append(cause, 'radar.early_fraud_warning.created', warning)
 }
 
 /** A warning is actionable until its charge is disputed or fully refunded. */
 export function endWarnings(
-  { objects, events }: Changed,
+  { objects, events }: Records,
   cause: EventCause,
   paymentIntent: string,
 ): void {
-  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
   const filters = { payment_intent: paymentIntent }
-  const list = { ...everything, filters, cursor: undefined }
-  for (const warning of objects.list('radar.early_fraud_warning', list).data) {
+  for (const warning of objects.list('radar.early_fraud_warning', { filters }).data) {
     const ended = { ...warning, actionable: false }
     objects.save(ended)
-    events.append(cause, {
-      type: 'radar.early_fraud_warning.updated',
-      data: changed(warning, ended),
-    })
+    events.append(cause, 'radar.early_fraud_warning.updated', ended, warning)
   }
 }

@@ -6,10 +6,10 @@ import {
   type BalanceTransaction,
 } from '../balance/balance-transaction.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
-import { changed, type EventCause } from '../webhooks/event.ts'
-import { settleRefundIn } from '../refunds/settle-refund.ts'
+import type { EventCause } from '../webhooks/event.ts'
+import { settleRefund } from '../refunds/settle-refund.ts'
 import type { Records, Storage } from '../storage.ts'
-import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
+import { refusedByState } from '../requests/stripe-errors.ts'
 import { endWarnings } from './early-fraud-warnings.ts'
 import {
   isClosed,
@@ -20,11 +20,9 @@ import {
   type DisputeTerms,
 } from './dispute.ts'
 
-type Changed = Pick<Records, 'objects' | 'executed' | 'events'>
-
 /** Opens a dispute of a captured intent. An inquiry moves no money. */
 export function openDispute(
-  records: Changed,
+  records: Records,
   cause: EventCause,
   intent: PaymentIntent,
   terms: DisputeTerms,
@@ -32,10 +30,8 @@ export function openDispute(
   const dispute = newDispute(intent, terms, toSeconds(cause))
   const opened = isInquiry(terms.status) ? dispute : withdraw(records, cause, dispute)
   records.objects.save(opened)
-  const data = { object: opened }
-  records.events.append(cause, { type: 'charge.dispute.created', data })
-  if (opened !== dispute)
-    records.events.append(cause, { type: 'charge.dispute.funds_withdrawn', data })
+  records.events.append(cause, 'charge.dispute.created', opened)
+  if (opened !== dispute) records.events.append(cause, 'charge.dispute.funds_withdrawn', opened)
   endWarnings(records, cause, intent.id)
   return opened
 }
@@ -51,15 +47,12 @@ export interface OpenTerms extends Partial<DisputeTerms> {
  */
 export function openDisputeOf(storage: Storage, terms: OpenTerms, nowMs: number): Dispute {
   const { payment_intent: id, reason = 'fraudulent', status = 'needs_response' } = terms
-  return storage.transaction(() => {
-    const objects = storage.objects.besides(id)
-    const intent = objects.find('payment_intent', id)
-    if (intent === undefined) throw noSuchObject('payment_intent', id, 'payment_intent')
+  return storage.change(id, (records) => {
+    const intent = records.objects.get('payment_intent', id, 'payment_intent')
     if (intent.amount_received === 0) throw refusedByState('This intent has no charge.', {})
     const { amount = intent.amount_received } = terms
-    const cause = { nowMs, idempotencyKey: undefined }
-    const opened = openDispute({ ...storage, objects }, cause, intent, { amount, reason, status })
-    if (!isInquiry(status)) failPendingRefunds(storage, intent, nowMs)
+    const opened = openDispute(records, { nowMs }, intent, { amount, reason, status })
+    if (!isInquiry(status)) failPendingRefunds(records, intent, nowMs)
     return opened
   })
 }
@@ -70,12 +63,9 @@ const FAILED_BY_DISPUTE = {
   failureReason: 'charge_for_pending_refund_disputed',
 } as const
 
-function failPendingRefunds(storage: Storage, { id }: PaymentIntent, nowMs: number): void {
-  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
-  const filters = { payment_intent: id }
-  const page = storage.objects.list('refund', { ...everything, filters, cursor: undefined })
-  for (const refund of page.data) {
-    if (refund.status === 'pending') settleRefundIn(storage, refund.id, FAILED_BY_DISPUTE, nowMs)
+function failPendingRefunds(records: Records, { id }: PaymentIntent, nowMs: number): void {
+  for (const refund of records.objects.list('refund', { filters: { payment_intent: id } }).data) {
+    if (refund.status === 'pending') settleRefund(records, refund.id, FAILED_BY_DISPUTE, nowMs)
   }
 }
 
@@ -99,54 +89,48 @@ export function moveDispute(
   { status, ...returned }: DisputeStep,
   nowMs: number,
 ): Dispute {
-  return storage.transaction(() => {
-    const records = { ...storage, objects: storage.objects.besides(id) }
-    const dispute = records.objects.find('dispute', id)
-    if (dispute === undefined) throw noSuchObject('dispute', id, 'dispute')
+  return storage.change(id, (records) => {
+    const { objects, events } = records
+    const dispute = objects.get('dispute', id)
     if (!mayBecome(dispute, status)) {
       throw refusedByState(`This dispute is ${dispute.status}, it cannot become ${status}.`, {})
     }
-    const cause = { nowMs, idempotencyKey: undefined }
+    const cause = { nowMs }
     const is_charge_refundable = isInquiry(status) || status === 'won'
     const next = { ...dispute, status, is_charge_refundable }
     const isEscalated = isInquiry(dispute.status) && !isInquiry(status)
     const withdrawn = isEscalated ? withdraw(records, cause, next) : next
     const moved = status === 'won' ? reinstate(records, cause, withdrawn, returned) : withdrawn
-    records.objects.save(moved)
-    const data = { object: moved }
-    records.events.append(cause, { type: 'charge.dispute.updated', data: changed(dispute, moved) })
-    if (isEscalated) records.events.append(cause, { type: 'charge.dispute.funds_withdrawn', data })
-    if (status === 'won')
-      records.events.append(cause, { type: 'charge.dispute.funds_reinstated', data })
-    if (isClosed(status)) records.events.append(cause, { type: 'charge.dispute.closed', data })
+    objects.save(moved)
+    events.append(cause, 'charge.dispute.updated', moved, dispute)
+    if (isEscalated) events.append(cause, 'charge.dispute.funds_withdrawn', moved)
+    if (status === 'won') events.append(cause, 'charge.dispute.funds_reinstated', moved)
+    if (isClosed(status)) events.append(cause, 'charge.dispute.closed', moved)
     return moved
   })
 }
 
 /** A full refund of its charge ends an inquiry, without a movement of its own. */
 export function endInquiries(
-  { objects, events }: Pick<Records, 'objects' | 'events'>,
+  { objects, events }: Records,
   cause: EventCause,
   paymentIntent: string,
 ): void {
-  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
-  const filters = { payment_intent: paymentIntent }
-  const disputes = objects.list('dispute', { ...everything, filters, cursor: undefined }).data
+  const disputes = objects.list('dispute', { filters: { payment_intent: paymentIntent } }).data
   for (const inquiry of disputes.filter((dispute) => mayBecome(dispute, 'warning_closed'))) {
-    const data = { object: { ...inquiry, status: 'warning_closed' as const } }
-    objects.save(data.object)
-    const updated = changed<Dispute>(inquiry, data.object)
-    events.append(cause, { type: 'charge.dispute.updated', data: updated })
-    events.append(cause, { type: 'charge.dispute.closed', data })
+    const closed = { ...inquiry, status: 'warning_closed' }
+    objects.save(closed)
+    events.append(cause, 'charge.dispute.updated', closed, inquiry)
+    events.append(cause, 'charge.dispute.closed', closed)
   }
 }
 
-function withdraw(records: Changed, cause: EventCause, dispute: Dispute): Dispute {
+function withdraw(records: Records, cause: EventCause, dispute: Dispute): Dispute {
   return withMovement(records, cause, dispute, movementOfDispute(dispute, toSeconds(cause)))
 }
 
 function reinstate(
-  records: Changed,
+  records: Records,
   cause: EventCause,
   dispute: Dispute,
   { amount = dispute.amount, returns_fee = false }: Omit<DisputeStep, 'status'>,
@@ -157,18 +141,17 @@ function reinstate(
 
 /** The log names the payment by the metadata of its intent, which the dispute does not have. */
 function withMovement(
-  { objects, executed }: Changed,
+  { objects, executed }: Records,
   cause: EventCause,
   dispute: Dispute,
   movement: BalanceTransaction,
 ): Dispute {
-  const { id, payment_intent } = dispute
+  const { id, currency, payment_intent } = dispute
   const metadata = objects.find('payment_intent', payment_intent)?.metadata ?? {}
-  const { currency, amount, fee } = movement
+  const { amount, fee } = movement
   const kind = amount < 0 ? 'dispute.withdraw' : 'dispute.reinstate'
-  executed.append(cause, { kind, id, amount: Math.abs(amount), currency, metadata })
-  if (fee !== 0)
-    executed.append(cause, { kind: 'dispute.fee', id, amount: fee, currency, metadata })
+  executed.append(cause, kind, { id, currency, metadata }, Math.abs(amount))
+  if (fee !== 0) executed.append(cause, 'dispute.fee', { id, currency, metadata }, fee)
   objects.save(movement)
   return { ...dispute, balance_transactions: [...dispute.balance_transactions, movement] }
 }

@@ -6,7 +6,7 @@ import { captureBeforeOf } from './holds.ts'
 import { authenticateIntent, type PaymentIntent } from './payment-intent.ts'
 import { behaviorOf } from '../customers/saved-methods.ts'
 import type { Storage } from '../storage.ts'
-import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
+import { refusedByState } from '../requests/stripe-errors.ts'
 
 export const authenticationOutcomes = ['succeed', 'fail'] as const
 export type AuthenticationOutcome = (typeof authenticationOutcomes)[number]
@@ -23,29 +23,26 @@ export function authenticatePaymentIntent(
   outcome: AuthenticationOutcome,
   nowMs: number,
 ): PaymentIntent {
-  const { executed, events } = storage
-  return storage.transaction(() => {
-    const objects = storage.objects.besides(id)
-    const intent = objects.find('payment_intent', id)
-    if (intent === undefined) throw noSuchObject('payment_intent', id, 'intent')
+  return storage.change(id, (records) => {
+    const { objects, executed, events, holds } = records
+    const intent = objects.get('payment_intent', id)
     if (intent.status !== 'requires_action') {
       const message = `This PaymentIntent does not wait for authentication: it is ${intent.status}.`
       throw refusedByState(message, { code: 'payment_intent_unexpected_state' })
     }
-    const method = behaviorOf(intent, { objects })
+    const method = behaviorOf(intent, records)
     const authenticated = authenticateIntent(intent, method, outcome)
-    const cause = { nowMs, idempotencyKey: undefined }
+    const cause = { nowMs }
     objects.save(authenticated)
-    if (authenticated.status === 'succeeded') saveCapture(authenticated, { objects, events }, cause)
+    if (authenticated.status === 'succeeded') saveCapture(authenticated, records, cause)
     if (authenticated.last_payment_error === null) {
-      const { amount, currency, metadata } = authenticated
-      executed.append(cause, { kind: 'payment_intent.confirm', id, amount, currency, metadata })
+      executed.append(cause, 'payment_intent.confirm', authenticated, authenticated.amount)
     }
     if (authenticated.status === 'requires_capture') {
-      storage.holds.set(id, captureBeforeOf(method?.id ?? '', false, nowMs))
+      holds.set(id, captureBeforeOf(method?.id ?? '', false, nowMs))
     }
     const type = eventTypeOf(authenticated)
-    if (type !== undefined) events.append(cause, { type, data: { object: authenticated } })
+    if (type !== undefined) events.append(cause, type, authenticated)
     return authenticated
   })
 }

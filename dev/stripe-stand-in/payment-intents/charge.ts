@@ -65,7 +65,7 @@ export function chargeOf(intent: PaymentIntent, { objects, holds }: Records): St
     currency: intent.currency,
     customer: intent.customer,
     description: intent.description,
-    disputed: objects.list('dispute', { ...ONE, filters: { charge: id } }).data.length > 0,
+    disputed: objects.list('dispute', { filters: { charge: id } }).data.length > 0,
     failure_code: error?.code ?? null,
     failure_message: error?.message ?? null,
     livemode: false,
@@ -89,7 +89,7 @@ export function chargeOf(intent: PaymentIntent, { objects, holds }: Records): St
 }
 
 function movementOf(charge: string, objects: Records['objects']): string | null {
-  const request = { ...ONE, filters: { source: charge, type: 'charge' } }
+  const request = { filters: { source: charge, type: 'charge' } }
   return objects.list('balance_transaction', request).data[0]?.id ?? null
 }
 
@@ -115,5 +115,3 @@ function outcomeOf(error: PaymentIntent['last_payment_error']): Stripe.Charge.Ou
     type: isApproved ? 'authorized' : 'issuer_declined',
   }
 }
-
-const ONE = { limit: 1, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER, cursor: undefined }

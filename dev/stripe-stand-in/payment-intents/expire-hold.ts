@@ -3,8 +3,8 @@
 import { chargeOf } from './charge.ts'
 import { cancelIntent, type PaymentIntent } from './payment-intent.ts'
 import { unexpectedState } from './payment-intent-refusals.ts'
+import type { Objects } from '../objects.ts'
 import type { Storage } from '../storage.ts'
-import { noSuchObject } from '../requests/stripe-errors.ts'
 
 /** Stripe's documentation does not say which of the two an expired hold has. */
 export const expiryReasons = ['automatic', 'expired'] as const
@@ -36,26 +36,15 @@ export function expireHold(
   reason: ExpiryReason,
   nowMs: number,
 ): PaymentIntent {
-  return storage.transaction(() => {
-    const objects = storage.objects.besides(id)
-    const intent = findHeld(storage, id)
+  return storage.change(id, (records) => {
+    const { objects, executed, events, holds } = records
+    const intent = findHeld(objects, id)
     const expired = cancelIntent(intent, reason, Math.floor(nowMs / 1000))
-    const cause = { nowMs, idempotencyKey: undefined }
-    const { amount_capturable: amount, currency, metadata } = intent
     objects.save(expired)
-    storage.holds.close(id)
-    storage.executed.append(cause, {
-      kind: 'payment_intent.cancel',
-      id,
-      amount,
-      currency,
-      metadata,
-    })
-    storage.events.append(cause, {
-      type: 'charge.expired',
-      data: { object: chargeOf(expired, { ...storage, objects }) },
-    })
-    storage.events.append(cause, { type: 'payment_intent.canceled', data: { object: expired } })
+    holds.close(id)
+    executed.append({ nowMs }, 'payment_intent.cancel', intent, intent.amount_capturable)
+    events.append({ nowMs }, 'charge.expired', chargeOf(expired, records))
+    events.append({ nowMs }, 'payment_intent.canceled', expired)
     return expired
   })
 }
@@ -65,13 +54,12 @@ export function expireHold(
  *
  * @throws StripeError when the intent does not exist or holds nothing.
  */
-export function moveHold(storage: Storage, id: string, captureBefore: number): void {
-  storage.holds.set(findHeld(storage, id).id, captureBefore)
+export function moveHold({ objects, holds }: Storage, id: string, captureBefore: number): void {
+  holds.set(findHeld(objects, id).id, captureBefore)
 }
 
-function findHeld({ objects }: Storage, id: string): PaymentIntent {
-  const intent = objects.find('payment_intent', id)
-  if (intent === undefined) throw noSuchObject('payment_intent', id, 'intent')
+function findHeld(objects: Objects, id: string): PaymentIntent {
+  const intent = objects.get('payment_intent', id)
   if (intent.status === 'requires_capture') return intent
   throw unexpectedState(intent, `This PaymentIntent holds nothing: it is ${intent.status}.`)
 }

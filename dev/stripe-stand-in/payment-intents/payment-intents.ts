@@ -43,7 +43,6 @@ import {
   errorBody,
   invalidParameter,
   missingParameter,
-  noSuchObject,
   refusedByState,
 } from '../requests/stripe-errors.ts'
 
@@ -62,7 +61,7 @@ export const createPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
   const confirm = readBoolean(params, 'confirm')
   if (confirm && method === undefined) throw missingParameter('payment_method', NO_METHOD)
   if (confirm) requireReturnUrl(params)
-  records.events.append(request, { type: 'payment_intent.created', data: { object: intent } })
+  records.events.append(request, 'payment_intent.created', intent)
   if (confirm && method !== undefined) {
     return pay(request, records, intent, method, 'payment_intent.create')
   }
@@ -74,7 +73,7 @@ export const createPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
 /** POST /v1/payment_intents/:id/confirm. The request may name another payment method. */
 export const confirmPaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
   const { params, nowMs } = request
-  const intent = findIntent(request, records)
+  const intent = records.objects.get('payment_intent', request.objectId)
   refuseUnlessAllowed('confirm', intent)
   requireReturnUrl(params)
   const { customer, payment_method: present } = intent
@@ -89,7 +88,7 @@ export const confirmPaymentIntent: Endpoint<PaymentIntent> = (request, records) 
 export const capturePaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
   const requestedAmount = readAmount(request.params, 'amount_to_capture')
   const metadata = readMetadata(request.params)
-  const intent = findIntent(request, records)
+  const intent = records.objects.get('payment_intent', request.objectId)
   refuseUnlessAllowed('capture', intent)
   if (readChoice(request.params, 'final_capture', ['true', 'false']) === 'false') {
     const message = 'Multicapture is not available for this PaymentIntent.'
@@ -143,7 +142,7 @@ const INCREMENTS_MAX = 10
 export const incrementAuthorization: Endpoint<PaymentIntent> = (request, records) => {
   const amount = requireAmount(request.params, 'amount')
   const metadata = readMetadata(request.params)
-  const intent = findIntent(request, records)
+  const intent = records.objects.get('payment_intent', request.objectId)
   refuseUnlessAllowed('increment', intent)
   if (intent.payment_method_options.card.request_incremental_authorization !== 'if_available') {
     const message = 'This PaymentIntent is not eligible for incremental authorization.'
@@ -181,7 +180,7 @@ function declineIncrement(
 /** POST /v1/payment_intents/:id/cancel. */
 export const cancelPaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
   const reason = readChoice(request.params, 'cancellation_reason', cancellationReasons)
-  const intent = findIntent(request, records)
+  const intent = records.objects.get('payment_intent', request.objectId)
   refuseUnlessAllowed('cancel', intent)
   const canceled = cancelIntent(intent, reason, toSeconds(request.nowMs))
   return execute(request, records, canceled, 'payment_intent.cancel', intent.amount_capturable)
@@ -189,12 +188,6 @@ export const cancelPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
 
 function toSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
-}
-
-function findIntent(request: ApiRequest, { objects }: Records): PaymentIntent {
-  const intent = objects.find('payment_intent', request.objectId)
-  if (intent === undefined) throw noSuchObject('payment_intent', request.objectId, 'intent')
-  return intent
 }
 
 /**
@@ -255,8 +248,7 @@ function execute(
   save(request, records, intent)
   // An intent gets here as succeeded only once: no endpoint executes on a succeeded intent.
   if (intent.status === 'succeeded') saveCapture(intent, records, request)
-  const { id, currency, metadata } = intent
-  records.executed.append(request, { kind, id, amount, currency, metadata })
+  records.executed.append(request, kind, intent, amount)
   if (intent.status === 'succeeded') actAfterCapture(records, request, intent)
   return { status: 200, body: intent }
 }
@@ -265,5 +257,5 @@ function execute(
 function save(request: ApiRequest, { objects, events }: Records, intent: PaymentIntent): void {
   objects.save(intent)
   const type = eventTypeOf(intent)
-  if (type !== undefined) events.append(request, { type, data: { object: intent } })
+  if (type !== undefined) events.append(request, type, intent)
 }

@@ -1,6 +1,5 @@
 // Implements POST /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a
 // payment never exceed its captured amount.
-import { changed } from '../webhooks/event.ts'
 import type { Endpoint } from '../requests/endpoint.ts'
 import { movementOfRefund } from '../balance/balance-transaction.ts'
 import { refuseFraction } from '../payment-intents/charge-amounts.ts'
@@ -43,12 +42,10 @@ export const createRefund: Endpoint = (request, records) => {
   if (later !== undefined) {
     records.timetable.plan(nowMs + SETTLES_AFTER_MS, { refund: refund.id, status: later.ends })
   }
-  const { id, currency } = refund
-  records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
-  const charge = chargeOf(intent, records)
-  records.events.append(request, { type: 'refund.created', data: { object: refund } })
-  records.events.append(request, { type: 'charge.refunded', data: { object: charge } })
-  records.events.append(request, { type: 'refund.updated', data: changed(refund, refund) })
+  records.executed.append(request, 'refund.create', refund, amount)
+  records.events.append(request, 'refund.created', refund)
+  records.events.append(request, 'charge.refunded', chargeOf(intent, records))
+  records.events.append(request, 'refund.updated', refund, refund)
   const isWhole = records.objects.refundedAmount(intent.id) === intent.amount_received
   if (isWhole) {
     endWarnings(records, request, intent.id)
@@ -60,11 +57,7 @@ export const createRefund: Endpoint = (request, records) => {
 function findPayment(params: Parameters, { objects }: Records): PaymentIntent {
   const intentId = readString(params, 'payment_intent')
   const chargeId = readString(params, 'charge')
-  if (intentId !== undefined) {
-    const intent = objects.find('payment_intent', intentId)
-    if (intent === undefined) throw noSuchObject('payment_intent', intentId, 'payment_intent')
-    return intent
-  }
+  if (intentId !== undefined) return objects.get('payment_intent', intentId, 'payment_intent')
   if (chargeId === undefined) {
     const message =
       'One of the following params should be provided for this request: payment_intent or charge.'
@@ -77,9 +70,7 @@ function findPayment(params: Parameters, { objects }: Records): PaymentIntent {
 
 /** An inquiry refuses no refund: a full one ends it. */
 function refuseDisputed({ id, latest_charge }: PaymentIntent, { objects }: Records): void {
-  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
-  const filters = { payment_intent: id }
-  const disputes = objects.list('dispute', { ...everything, filters, cursor: undefined }).data
+  const disputes = objects.list('dispute', { filters: { payment_intent: id } }).data
   if (disputes.every((dispute) => dispute.is_charge_refundable)) return
   const charge = String(latest_charge)
   const message = `Charge ${charge} has been charged back; cannot issue a refund.`

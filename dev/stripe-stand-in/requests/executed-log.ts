@@ -3,7 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { placePoint } from '../../stand-in/decimals.ts'
 import { stripeDecimals } from '../currencies.ts'
-import type { ApiRequest } from './api-request.ts'
+import type { EventCause } from '../webhooks/event.ts'
 
 /**
  * The object and what happened to it, such as `refund.create`. `payment_intent.create` and
@@ -12,31 +12,18 @@ import type { ApiRequest } from './api-request.ts'
  */
 export type ExecutedKind = `${string}.${string}`
 
-interface ExecutedEntry {
-  kind: ExecutedKind
+interface ExecutedObject {
   id: string
-  /**
-   * In minor units: the amount that was authorised, captured, released, refunded or, by a refund that
-   * failed or was canceled, returned; of an incremental authorization the new total; of a fee that came
-   * back, a negative amount.
-   */
-  amount: number
   currency: string
   metadata: Record<string, string>
 }
 
-type StoredEntry = Pick<ExecutedEntry, 'amount' | 'currency'> & { metadata: string }
+type StoredEntry = { amount: number; currency: string; metadata: string }
 
-export interface ExecutedLog {
-  /** How often this happened to the object. */
-  count(kind: ExecutedKind, id: string): number
-  append(cause: Pick<ApiRequest, 'nowMs' | 'idempotencyKey'>, executed: ExecutedEntry): void
-  /** With `value`, the amount in the main unit of the currency: what a card statement shows. */
-  list(): object[]
-}
+export type ExecutedLog = ReturnType<typeof openExecutedLog>
 
 /** Opens the log, and creates its table if necessary. */
-export function openExecutedLog(database: DatabaseSync): ExecutedLog {
+export function openExecutedLog(database: DatabaseSync) {
   database.exec(`
     create table if not exists executed (
       seq integer primary key,
@@ -48,20 +35,31 @@ export function openExecutedLog(database: DatabaseSync): ExecutedLog {
       idempotency_key text,
       metadata text not null
     ) strict`)
-  const insert = database.prepare(`
-    insert into executed (at, kind, id, amount, currency, idempotency_key, metadata)
-    values (?, ?, ?, ?, ?, ?, ?)`)
-  const select = database.prepare('select * from executed order by seq')
-  const count = database.prepare('select count(*) as n from executed where kind = ? and id = ?')
+  const sql = database.createTagStore()
   return {
-    append: ({ nowMs, idempotencyKey }, { kind, id, amount, currency, metadata }) => {
-      const at = new Date(nowMs).toISOString()
-      const key = idempotencyKey ?? null
-      insert.run(at, kind, id, amount, currency, key, JSON.stringify(metadata))
-    },
-    count: (kind, id) => Number(count.get(kind, id)?.['n']),
+    /**
+     * @param amount in minor units: what was authorised, captured, released, refunded or, by a refund
+     * that failed or was canceled, returned; of an incremental authorization the new total; of a fee
+     * that came back, a negative amount.
+     */
+    append: (
+      { nowMs, idempotencyKey }: EventCause,
+      kind: ExecutedKind,
+      { id, currency, metadata }: ExecutedObject,
+      amount: number,
+    ) =>
+      void sql.run`
+        insert into executed (at, kind, id, amount, currency, idempotency_key, metadata)
+        values (${new Date(nowMs).toISOString()}, ${kind}, ${id}, ${amount}, ${currency},
+          ${idempotencyKey ?? null}, ${JSON.stringify(metadata)})`,
+    /** How often this happened to the object. */
+    count: (kind: ExecutedKind, id: string) =>
+      Number(
+        sql.get`select count(*) as n from executed where kind = ${kind} and id = ${id}`?.['n'],
+      ),
+    /** With `value`, the amount in the main unit of the currency: what a card statement shows. */
     list: () =>
-      select.all().map((row) => {
+      sql.all`select * from executed order by seq`.map((row) => {
         const { amount, currency, metadata } = row as unknown as StoredEntry
         const value = placePoint(amount, stripeDecimals(currency) ?? 2)
         return Object.assign(row, { value, metadata: JSON.parse(metadata) as unknown })

@@ -2,7 +2,7 @@
 // cursors and filters.
 import type Stripe from 'stripe'
 import type { ApiRequest } from './api-request.ts'
-import type { ApiObjects, ObjectFilter, ObjectKind, PageRequest } from '../objects.ts'
+import type { ApiObjects, Filters, ObjectFilter, ObjectKind, PageRequest } from '../objects.ts'
 import { readInteger, readString, type Parameters } from './parameters.ts'
 import type { Records } from '../storage.ts'
 import { invalidParameter, noSuchObject } from './stripe-errors.ts'
@@ -73,11 +73,6 @@ function readCreated(params: Parameters): Pick<PageRequest, 'createdFrom' | 'cre
   }
 }
 
-function readFilters(params: Parameters, names: readonly ObjectFilter[]): PageRequest['filters'] {
-  const filters: PageRequest['filters'] = {}
-  for (const name of names) {
-    const value = readString(params, name)
-    if (value !== undefined) filters[name] = value
-  }
-  return filters
+function readFilters(params: Parameters, names: readonly ObjectFilter[]): Filters {
+  return Object.fromEntries(names.map((name) => [name, readString(params, name)]))
 }

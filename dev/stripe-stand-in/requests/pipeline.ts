@@ -43,10 +43,8 @@ export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => Re
       // Before the idempotency key is looked up, so a 429 says nothing about an earlier try.
       res.once('close', rateLimits.admit(request))
       settleDue(parts, clock.now())
-      const { executed, events, timetable, holds } = storage
-      const objects = storage.objects.of(request.account)
-      const execute = (nowMs = request.nowMs) =>
-        endpoint({ ...request, nowMs }, { objects, executed, events, timetable, holds })
+      const records = storage.of(request.account)
+      const execute = (nowMs = request.nowMs) => endpoint({ ...request, nowMs }, records)
       const injected = faultRules.pick(request)
       if (injected === undefined) sendAnswer(res, idempotency.answer(request, execute))
       else await injectFault(injected, { request, res, execute }, parts)

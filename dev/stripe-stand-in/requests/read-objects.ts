@@ -2,25 +2,13 @@
 import type { ApiObjects, ObjectFilter, ObjectKind } from '../objects.ts'
 import type { Endpoint } from './endpoint.ts'
 import { listPage } from './list-page.ts'
-import { noSuchObject } from './stripe-errors.ts'
-
-/** Stripe's words for a kind, and for the parameter of its id, where they are not those of others. */
-const NAMES: Partial<Record<ObjectKind, readonly [kind: string, param?: string]>> = {
-  payment_intent: ['payment_intent', 'intent'],
-  payment_method: ['PaymentMethod', 'payment_method'],
-  dispute: ['dispute', 'dispute'],
-  'radar.early_fraud_warning': ['early fraud warning'],
-  balance_transaction: ['balance transaction'],
-}
 
 /** Shows the object with the id of the route. */
 export function retrieve(kind: ObjectKind): Endpoint {
-  const [name, param = 'id'] = NAMES[kind] ?? [kind]
-  return ({ objectId, nowMs }, { objects }) => {
-    const object = objects.find(kind, objectId)
-    if (object === undefined) throw noSuchObject(name, objectId, param)
-    return { status: 200, body: shownAt(object, nowMs) }
-  }
+  return ({ objectId, nowMs }, { objects }) => ({
+    status: 200,
+    body: shownAt(objects.get(kind, objectId), nowMs),
+  })
 }
 
 /** Lists the objects of a kind. The client may choose them by these members. */

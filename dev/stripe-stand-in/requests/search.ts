@@ -41,8 +41,7 @@ export function search(kind: Searchable): Endpoint {
   return ({ params, path, nowMs }, { objects }) => {
     const matches = readQuery(requireString(params, 'query'), kind)
     const createdTo = Math.floor(nowMs / 1_000) - LAG_SECONDS
-    const everything = { limit: Number.MAX_SAFE_INTEGER - 1, createdFrom: 0, filters: {} }
-    const { data: all } = objects.list(kind, { ...everything, createdTo, cursor: undefined })
+    const { data: all } = objects.list(kind, { createdTo })
     const page = readString(params, 'page')
     const last = all.findIndex(({ id }) => id === page)
     // Stripe names the wrong page itself as the parameter.

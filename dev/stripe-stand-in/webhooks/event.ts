@@ -28,35 +28,38 @@ type SentEvent =
   | Stripe.RefundFailedEvent
   | Stripe.RefundUpdatedEvent
 
-/** The type of an event, and the object that an event of this type has. */
-export type EventContent = ContentOf<SentEvent>
+export type EventType = SentEvent['type']
 
-type ContentOf<Sent> = Sent extends SentEvent ? Pick<Sent, 'type' | 'data'> : never
-
-type PaymentIntentEventType = Extract<SentEvent['type'], `payment_intent.${string}`>
+/** The object that an event of this type has. */
+export type ObjectOf<Type extends EventType> = Extract<SentEvent, { type: Type }>['data']['object']
 
 /** The cause of an event, as far as the event shows it. */
-export type EventCause = Pick<ApiRequest, 'nowMs' | 'idempotencyKey'> & { requestId?: string }
+export type EventCause = Pick<ApiRequest, 'nowMs'> &
+  Partial<Pick<ApiRequest, 'idempotencyKey' | 'requestId'>>
 
-export function newEvent({ nowMs, requestId, idempotencyKey }: EventCause, content: EventContent) {
+/** @param before the object as it was, for an event of the type `*.updated`. */
+export function newEvent<Type extends EventType>(
+  { nowMs, requestId, idempotencyKey }: EventCause,
+  type: Type,
+  object: ObjectOf<Type>,
+  before?: ObjectOf<Type>,
+) {
   return {
     id: newId('evt'),
     object: 'event',
-    ...content,
+    type,
+    data: before === undefined ? { object } : changed(before, object),
     // The version of the API that the objects follow.
     api_version: Stripe.API_VERSION,
     created: Math.floor(nowMs / 1000),
     livemode: false,
     pending_webhooks: 1,
     request: { id: requestId ?? null, idempotency_key: idempotencyKey ?? null },
-  } satisfies Stripe.Event
+  } satisfies Stripe.EventBase
 }
 
-/**
- * The data of an event of the type `*.updated`: the object, and what its changed members were. A member
- * that it did not have was null.
- */
-export function changed<Changed extends object>(before: Changed, object: Changed) {
+/** The object, and what its changed members were. A member that it did not have was null. */
+function changed<Changed extends object>(before: Changed, object: Changed) {
   const previous = Object.entries(object).flatMap(([name, value]) => {
     const was: unknown = before[name as keyof Changed] ?? null
     return isDeepStrictEqual(was, value ?? null) ? [] : [[name, was] as const]
@@ -68,7 +71,7 @@ export function changed<Changed extends object>(before: Changed, object: Changed
 export function eventTypeOf({
   status,
   last_payment_error,
-}: PaymentIntent): PaymentIntentEventType | undefined {
+}: PaymentIntent): Extract<EventType, `payment_intent.${string}`> | undefined {
   switch (status) {
     case 'requires_action':
       return 'payment_intent.requires_action'

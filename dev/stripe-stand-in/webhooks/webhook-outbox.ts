@@ -1,7 +1,7 @@
 // Stores the events and their deliveries. An event is inserted in the transaction of its cause, so
 // that neither exists without the other. Pending deliveries survive a restart.
 import type { DatabaseSync } from 'node:sqlite'
-import { newEvent, type EventCause, type EventContent } from './event.ts'
+import { newEvent, type EventCause, type EventType, type ObjectOf } from './event.ts'
 import type { Settings } from '../settings.ts'
 
 /** Controls how events are sent. All knobs can change while the stand-in runs. */
@@ -30,22 +30,7 @@ export interface Delivery {
   attempts: number
 }
 
-export interface WebhookOutbox {
-  /** Inserts an event and its deliveries. The caller runs it in the transaction of the cause. */
-  append(cause: EventCause, content: EventContent): void
-  knobs(): WebhookKnobs
-  /** Changes some knobs and returns all. */
-  setKnobs(knobs: Partial<WebhookKnobs>): WebhookKnobs
-  /** Returns a delivery that is due at `nowMs`, in milliseconds since 1970. */
-  next(nowMs: number): Delivery | undefined
-  /** Returns the due time of the earliest pending delivery. */
-  nextDueMs(): number | undefined
-  markFinal(delivery: Delivery, state: Exclude<DeliveryState, 'pending'>): void
-  postpone(delivery: Delivery, dueMs: number): void
-  list(): object[]
-  /** Calls the listener, asynchronously, when a delivery may have become due. */
-  onChange(listener: (() => void) | undefined): void
-}
+export type WebhookOutbox = ReturnType<typeof openWebhookOutbox>
 
 const KNOBS = 'webhooks'
 
@@ -71,36 +56,37 @@ export function openWebhookOutbox(
   database: DatabaseSync,
   settings: Settings,
   { defaultUrl, systemNow }: { defaultUrl: string | null; systemNow: () => number },
-): WebhookOutbox {
+) {
   database.exec(SCHEMA)
-  const statements = prepareStatements(database)
-  const defaults = {
-    url: defaultUrl,
-    lose: 0,
-    duplicate: 0,
-    shuffle: false,
-    delay_ms: 0,
-    old_secret: null,
-  }
+  const sql = database.createTagStore()
+  const { read: knobs, change } = openKnobs(settings, defaultUrl)
   let listener: (() => void) | undefined
   // Transactions are synchronous: the current one has ended when the callback runs.
   const announce = () => void setImmediate(() => listener?.())
-  const knobs = () => ({ ...defaults, ...readKnobs(settings) })
+  /** Changes some knobs and returns all. */
   const setKnobs = (changes: Partial<WebhookKnobs>) => {
-    settings.write(KNOBS, JSON.stringify({ ...readKnobs(settings), ...changes }))
+    change(changes)
     announce()
     return knobs()
   }
   return {
     knobs,
     setKnobs,
-    append: (cause, content) => {
+    /** Inserts an event and its deliveries. The caller runs it in the transaction of the cause. */
+    append: <Type extends EventType>(
+      cause: EventCause,
+      type: Type,
+      object: ObjectOf<Type>,
+      before?: ObjectOf<Type>,
+    ) => {
       const { url, lose, duplicate, delay_ms } = knobs()
       if (url === null) return
-      const event = newEvent(cause, content)
+      const event = newEvent(cause, type, object, before)
       const body = JSON.stringify(event)
       const insert = (state: DeliveryState) =>
-        statements.insert.run(event.id, event.type, body, state, systemNow() + delay_ms)
+        sql.run`
+          insert into deliveries (event, type, body, state, due_ms)
+          values (${event.id}, ${type}, ${body}, ${state}, ${systemNow() + delay_ms})`
       if (lose > 0) {
         insert('lost')
         setKnobs({ lose: lose - 1 })
@@ -109,45 +95,45 @@ export function openWebhookOutbox(
       for (let copy = 0; copy <= duplicate; copy += 1) insert('pending')
       announce()
     },
-    next: (nowMs) => {
-      const select = knobs().shuffle ? statements.anyDue : statements.firstDue
-      return select.get(nowMs) as Delivery | undefined
+    /** Returns a delivery that is due at `nowMs`, in milliseconds since 1970. */
+    next: (nowMs: number) => {
+      const row = knobs().shuffle
+        ? sql.get`
+            select seq, event, type, body, attempts from deliveries
+            where state = 'pending' and due_ms <= ${nowMs} order by random() limit 1`
+        : sql.get`
+            select seq, event, type, body, attempts from deliveries
+            where state = 'pending' and due_ms <= ${nowMs} order by due_ms, seq limit 1`
+      return row as unknown as Delivery | undefined
     },
-    nextDueMs: () => (statements.earliest.get()?.['due_ms'] as number | null) ?? undefined,
-    markFinal: ({ seq }, state) => void statements.markFinal.run(state, seq),
-    postpone: ({ seq }, dueMs) => void statements.postpone.run(dueMs, seq),
-    list: () => statements.list.all(),
-    onChange: (newListener) => {
+    /** Returns the due time of the earliest pending delivery. */
+    nextDueMs: () => {
+      const earliest = sql.get`select min(due_ms) as due_ms from deliveries where state = 'pending'`
+      return (earliest?.['due_ms'] as number | null) ?? undefined
+    },
+    markFinal: ({ seq }: Delivery, state: Exclude<DeliveryState, 'pending'>) =>
+      void sql.run`
+        update deliveries set state = ${state}, attempts = attempts + 1 where seq = ${seq}`,
+    postpone: ({ seq }: Delivery, dueMs: number) =>
+      void sql.run`
+        update deliveries set due_ms = ${dueMs}, attempts = attempts + 1 where seq = ${seq}`,
+    list: () =>
+      sql.all`
+        select seq, event, type, state, attempts,
+          json_extract(body, '$.data.object.id') as object from deliveries order by seq`,
+    /** Calls the listener, asynchronously, when a delivery may have become due. */
+    onChange: (newListener: (() => void) | undefined) => {
       listener = newListener
     },
   }
 }
 
-function readKnobs(settings: Settings): Partial<WebhookKnobs> {
-  return JSON.parse(settings.read(KNOBS) ?? '{}') as Partial<WebhookKnobs>
-}
-
-function prepareStatements(database: DatabaseSync) {
-  const due = `select seq, event, type, body, attempts from deliveries
-    where state = 'pending' and due_ms <= ?`
+function openKnobs(settings: Settings, url: string | null) {
+  const defaults = { lose: 0, duplicate: 0, shuffle: false, delay_ms: 0, old_secret: null }
+  const changed = () => JSON.parse(settings.read(KNOBS) ?? '{}') as Partial<WebhookKnobs>
   return {
-    insert: database.prepare(
-      'insert into deliveries (event, type, body, state, due_ms) values (?, ?, ?, ?, ?)',
-    ),
-    firstDue: database.prepare(`${due} order by due_ms, seq limit 1`),
-    anyDue: database.prepare(`${due} order by random() limit 1`),
-    earliest: database.prepare(
-      "select min(due_ms) as due_ms from deliveries where state = 'pending'",
-    ),
-    markFinal: database.prepare(
-      'update deliveries set state = ?, attempts = attempts + 1 where seq = ?',
-    ),
-    postpone: database.prepare(
-      'update deliveries set due_ms = ?, attempts = attempts + 1 where seq = ?',
-    ),
-    list: database.prepare(
-      `select seq, event, type, state, attempts,
-        json_extract(body, '$.data.object.id') as object from deliveries order by seq`,
-    ),
+    read: (): WebhookKnobs => ({ url, ...defaults, ...changed() }),
+    change: (changes: Partial<WebhookKnobs>) =>
+      settings.write(KNOBS, JSON.stringify({ ...changed(), ...changes })),
   }
 }
