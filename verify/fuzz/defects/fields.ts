@@ -63,47 +63,41 @@ const UNKNOWN = 'zz_unknown'
 /** One random change of a body. The first number selects the place. */
 type Mutation = fc.Arbitrary<(body: Members) => Members>
 
+/** Replaces the value at a place. */
+const replacing = (changes: fc.Arbitrary<(value: JsonValue) => JsonValue>): Mutation =>
+  fc.tuple(fc.nat(), changes).map(
+    ([place, change]) =>
+      (body) =>
+        replaceAt(body, place, change),
+  )
+
+const adding = (names: fc.Arbitrary<string>): Mutation =>
+  fc.tuple(names, anyJson).map(([name, value]) => (body) => ({ ...body, [name]: value }))
+
 export const mutations: readonly Mutation[] = [
   // Replace a value.
-  ...[anyJson, anyNumber, anyText].map((values: fc.Arbitrary<JsonValue>): Mutation =>
-    fc.tuple(fc.nat(), values).map(
-      ([place, value]) =>
-        (body) =>
-          replaceAt(body, place, () => value),
-    ),
+  ...[anyJson, anyNumber, anyText].map((values: fc.Arbitrary<JsonValue>) =>
+    replacing(values.map((value) => () => value)),
   ),
   // Change the type of a value.
-  fc.nat().map((place) => (body) => replaceAt(body, place, (value) => [value])),
-  fc.nat().map((place) => (body) => replaceAt(body, place, (value) => ({ value }))),
-  fc.nat().map((place) => (body) => replaceAt(body, place, String)),
-  fc.nat().map((place) => (body) => replaceAt(body, place, () => null)),
+  replacing(fc.constant((value) => [value])),
+  replacing(fc.constant((value) => ({ value }))),
+  replacing(fc.constant(String)),
+  replacing(fc.constant(() => null)),
   // Lengthen a text.
-  fc.tuple(fc.nat(), anyText, fc.boolean()).map(
-    ([place, more, isBefore]) =>
-      (body) =>
-        replaceAt(body, place, (value) => {
-          if (typeof value !== 'string') return more
-          return isBefore ? more + value : value + more
-        }),
+  replacing(
+    fc.tuple(anyText, fc.boolean()).map(([more, isBefore]) => (value) => {
+      if (typeof value !== 'string') return more
+      return isBefore ? more + value : value + more
+    }),
   ),
-  fc.tuple(fc.nat(), fc.constantFrom(41, 201, 256, 501, 1_001, 2_049)).map(
-    ([place, length]) =>
-      (body) =>
-        replaceAt(body, place, () => 'x'.repeat(length)),
+  replacing(
+    fc.constantFrom(41, 201, 256, 501, 1_001, 2_049).map((length) => () => 'x'.repeat(length)),
   ),
   // Remove or add a member.
   fc.nat().map((place) => (body) => removeAt(body, place)),
-  fc.tuple(anyText, anyJson).map(
-    ([name, value]) =>
-      (body) =>
-        Object.fromEntries([...Object.entries(body), [name, value]]),
-  ),
-  fc
-    .tuple(
-      fc.constantFrom('metadata', 'description', 'customer', 'reason', 'ids', 'scopes'),
-      anyJson,
-    )
-    .map(([name, value]) => (body) => ({ ...body, [name]: value })),
+  adding(anyText),
+  adding(fc.constantFrom('metadata', 'description', 'customer', 'reason', 'ids', 'scopes')),
   fc
     .dictionary(anyText, anyText, { maxKeys: 50, noNullPrototype: true })
     .map((metadata) => (body) => ({ ...body, metadata })),
@@ -112,11 +106,11 @@ export const mutations: readonly Mutation[] = [
 ]
 
 /** Applies one to three changes. Adds an unknown member if the result is still valid. */
-function refusedBodies({ good, isValid }: BodyContract): fc.Arbitrary<Members> {
+function refusedBodies(body: BodyContract): fc.Arbitrary<Members> {
   const changes = fc.array(fc.oneof(...mutations), { minLength: 1, maxLength: 3 })
-  return fc.tuple(fc.constantFrom(...(good as Members[])), changes).map(([body, some]) => {
-    const changed = some.reduce((now, change) => change(now), body)
-    return isRefused(changed, isValid) ? changed : { ...changed, [UNKNOWN]: 1 }
+  return fc.tuple(goodBody(body), changes).map(([good, some]) => {
+    const changed = some.reduce((now, change) => change(now), good)
+    return isRefused(changed, body.isValid) ? changed : { ...changed, [UNKNOWN]: 1 }
   })
 }
 
@@ -143,29 +137,32 @@ export function typesOf(text: string): readonly ProblemType[] {
   ]
 }
 
-const wrongFields: Defect = {
-  kind: 'fields',
-  forOperation({ access, body }) {
-    if (body === undefined || access === 'open') return undefined
-    return refusedBodies(body).map((value): DefectChange => {
-      const text = JSON.stringify(value)
-      return defectChange(typesOf(text), withBody(utf8(text)))
-    })
-  },
+/** A defect of a JSON body, for operations with our own rules. */
+export function bodyDefect(
+  kind: string,
+  draw: (body: BodyContract) => fc.Arbitrary<JsonValue> | undefined,
+  types: (text: string) => readonly ProblemType[] = typesOf,
+): Defect {
+  return {
+    kind,
+    forOperation({ access, body }) {
+      if (body === undefined || access === 'open') return undefined
+      return draw(body)?.map((value) => {
+        const text = JSON.stringify(value)
+        return defectChange(types(text), withBody(utf8(text)))
+      })
+    },
+  }
 }
 
-const unknownMember: Defect = {
-  kind: 'an unknown member',
-  forOperation({ access, body }) {
-    if (body === undefined || access === 'open') return undefined
-    return fc
-      .tuple(fc.constantFrom(...(body.good as Members[])), letters(1, 30), anyJson)
-      .map(([good, name, value]) => {
-        const text = JSON.stringify({ ...good, [`zz_${name}`]: value })
-        return defectChange(typesOf(text), withBody(utf8(text)))
-      })
-  },
-}
+/** One of the good bodies. */
+export const goodBody = ({ good }: BodyContract) => fc.constantFrom(...(good as Members[]))
+
+const unknownMember = bodyDefect('an unknown member', (body) =>
+  fc
+    .tuple(goodBody(body), letters(1, 30), anyJson)
+    .map(([good, name, value]) => ({ ...good, [`zz_${name}`]: value })),
+)
 
 /** A card number with a usual separator, or in full-width digits. */
 const cardNumber: fc.Arbitrary<string> = fc
@@ -184,75 +181,65 @@ function toFullWidth(digit: string): string {
   return String.fromCharCode(digit.charCodeAt(0) + 0xfee0)
 }
 
-const cardNumbers: Defect = {
-  kind: 'a card number',
-  forOperation({ access, body }) {
-    if (body === undefined || access === 'open') return undefined
-    const placed = fc.tuple(
-      fc.constantFrom(...(body.good as Members[])),
-      cardNumber,
-      fc.tuple(letters(0, 20), letters(0, 20)),
-      fc.constantFrom('member', 'name', 'number', 'deep', 'value'),
-      fc.nat(),
-    )
-    return placed.map(([good, card, [before, after], where, place]) => {
-      const text = JSON.stringify(placeCard(good, `${before}${card}${after}`, where, place))
-      return defectChange(['card-number-refused'], withBody(utf8(text)))
-    })
-  },
-}
+const cardNumbers = bodyDefect(
+  'a card number',
+  (body) =>
+    fc
+      .tuple(
+        goodBody(body),
+        cardNumber,
+        fc.tuple(letters(0, 20), letters(0, 20)),
+        fc.constantFrom('member', 'name', 'number', 'deep', 'value'),
+        fc.nat(),
+      )
+      .map(([good, card, [before, after], where, place]) =>
+        placeCard(good, `${before}${card}${after}`, where, place),
+      ),
+  () => ['card-number-refused'],
+)
 
 function placeCard(good: Members, card: string, where: string, place: number): Members {
   if (where === 'name') return { ...good, [card]: 'x' }
   if (where === 'number')
     return { ...good, [UNKNOWN]: Number(CARD_NUMBERS[place % CARD_NUMBERS.length]) }
   if (where === 'deep') return { ...good, [UNKNOWN]: [[{ a: [card] }]] }
-  if (where === 'value' && placesOf(good).length > 0) return replaceAt(good, place, () => card)
+  if (where === 'value' && Object.keys(good).length > 0) return replaceAt(good, place, () => card)
   return { ...good, [UNKNOWN]: card }
 }
 
-export const fieldDefects: readonly Defect[] = [wrongFields, unknownMember, cardNumbers]
+export const fieldDefects: readonly Defect[] = [
+  bodyDefect('fields', refusedBodies),
+  unknownMember,
+  cardNumbers,
+]
 
-type Path = readonly (string | number)[]
-
-/** The paths of all values below the root, parents first. */
-function placesOf(value: JsonValue, path: Path = []): Path[] {
+/** All members below the root, parents first. */
+function membersOf(value: JsonValue): [parent: object, name: string, value: JsonValue][] {
   if (typeof value !== 'object' || value === null) return []
-  const members = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
-  return members.flatMap(([name, member]) => [
-    [...path, name],
-    ...placesOf(member, [...path, name]),
+  return Object.entries(value).flatMap(([name, member]) => [
+    [value, name, member],
+    ...membersOf(member),
   ])
 }
 
 function replaceAt(body: Members, place: number, make: (value: JsonValue) => JsonValue): Members {
-  const places = placesOf(body)
-  const path = places[place % Math.max(1, places.length)]
-  return path === undefined ? body : (changeAt(body, path, make) as Members)
-}
-
-function changeAt(value: JsonValue, path: Path, make: (value: JsonValue) => JsonValue): JsonValue {
-  const [name, ...rest] = path
-  if (name === undefined) return make(value)
-  if (Array.isArray(value)) {
-    return value.map((member, index) => (index === name ? changeAt(member, rest, make) : member))
-  }
-  const members = Object.entries(value as Members)
-  return Object.fromEntries(
-    members.map(([own, member]) => [own, own === name ? changeAt(member, rest, make) : member]),
-  )
+  const copy = structuredClone(body)
+  const members = membersOf(copy)
+  const [parent, name = '', value = null] = members[place % Math.max(1, members.length)] ?? []
+  // An assignment to the name __proto__ would have another effect.
+  if (parent !== undefined) Object.defineProperty(parent, name, { value: make(value) })
+  return copy
 }
 
 function removeAt(body: Members, place: number): Members {
-  const names = Object.keys(body)
-  const gone = names[place % Math.max(1, names.length)]
-  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== gone))
+  const members = Object.entries(body)
+  return Object.fromEntries(members.toSpliced(place % Math.max(1, members.length), 1))
 }
 
 function rename(body: Members, place: number): Members {
-  const names = Object.keys(body)
-  const old = names[place % Math.max(1, names.length)]
+  const members = Object.entries(body)
+  const at = place % Math.max(1, members.length)
   return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => [name === old ? name.toUpperCase() : name, value]),
+    members.map(([name, value], index) => [index === at ? name.toUpperCase() : name, value]),
   )
 }
