@@ -5,6 +5,7 @@ import type { Payment } from '../../client/index.ts'
 import { type History, isDone, isFinal, LABEL_FIELD, type Operation } from './history.ts'
 import type { Executed } from './faults.ts'
 import type { LedgerBalance, Records } from './records.ts'
+import { count, type Counts } from './counts.ts'
 
 export interface Verdict {
   /** The number of the invariant of ARCHITECTURE.md that the promise belongs to. */
@@ -23,83 +24,8 @@ interface Facts {
   readonly executedFor: (paymentId: string) => readonly Executed[]
 }
 
-export function ofKind(executed: readonly Executed[], kind: string): Executed[] {
-  return executed.filter((entry) => entry.kind === kind)
-}
-
-/** What the refunds took from the captured money at the provider, in minor units. */
-function refundedAt(executed: readonly Executed[]): number {
-  return sumOf(ofKind(executed, 'refund.create')) - sumOf(ofKind(executed, 'refund.fail'))
-}
-
-/** What the disputes took from the captured money, less what they gave back, and their fees. */
-function disputedAt(executed: readonly Executed[]): { amount: number; fees: number } {
-  const [taken, returned] = ['dispute.withdraw', 'dispute.reinstate'].map((kind) =>
-    sumOf(ofKind(executed, kind)),
-  )
-  return { amount: (taken ?? 0) - (returned ?? 0), fees: sumOf(ofKind(executed, 'dispute.fee')) }
-}
-
-export function sumOf(executed: readonly Executed[]): number {
-  return executed.reduce((sum, { amount }) => sum + amount, 0)
-}
-
-function checkLedger({ records, executedFor }: Facts): Pick<Verdict, 'checked' | 'broken'> {
-  const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
-  const broken = records.payments.flatMap(({ id, currency }) => {
-    const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
-    const refunded = refundedAt(executedFor(id))
-    const disputed = disputedAt(executedFor(id))
-    const posted = balancesOf((byPayment.get(id) ?? []).flatMap(({ entries }) => entries))
-    const at = (account: string) => posted.get(`${account} ${currency}`) ?? 0
-    const isOfIts = [...posted.keys()].every((name) => name.endsWith(` ${currency}`))
-    const owed = at('merchant_payable') + at('fees')
-    const agrees =
-      isOfIts &&
-      at('provider_receivable') + at('provider_fees') === captured - refunded - disputed.amount &&
-      owed === -captured &&
-      at('refunds') === refunded &&
-      at('disputes') === disputed.amount &&
-      // A reconciliation also posts the fees of captures and refunds.
-      at('provider_fees') >= disputed.fees
-    if (agrees) return []
-    const shown = [...posted].map(([account, amount]) => `${account} ${amount}`).join(', ')
-    return [
-      `${id}: ${captured} captured, ${refunded} refunded and ${disputed.amount} disputed, ledger: ${shown || 'nothing'}`,
-    ]
-  })
-  return { checked: records.payments.length, broken }
-}
-
-function checkBalances({ records }: Facts): Pick<Verdict, 'checked' | 'broken'> {
-  const expected = balancesOf(records.balancesBefore)
-  for (const entry of records.ledger.flatMap(({ entries }) => entries)) {
-    add(expected, entry)
-  }
-  const shown = balancesOf(records.balancesAfter)
-  const names = new Set([...expected.keys(), ...shown.keys()])
-  const broken = [...names].flatMap((name) => {
-    const [sum, balance] = [expected.get(name) ?? 0, shown.get(name) ?? 0]
-    return sum === balance ? [] : [`${name}: ${sum} posted, ${balance} shown`]
-  })
-  return { checked: names.size, broken }
-}
-
-function balancesOf(balances: readonly Omit<LedgerBalance, 'object'>[]): Map<string, number> {
-  const sums = new Map<string, number>()
-  for (const balance of balances) add(sums, balance)
-  return sums
-}
-
-function add(
-  sums: Map<string, number>,
-  { account, currency, amount }: { account: string; currency: string; amount: number },
-): void {
-  const name = `${account} ${currency}`
-  sums.set(name, (sums.get(name) ?? 0) + amount)
-}
-
-type Check = (facts: Facts) => Pick<Verdict, 'checked' | 'broken'>
+type Checked = Pick<Verdict, 'checked' | 'broken'>
+type Check = (facts: Facts) => Checked
 
 // prettier-ignore
 const checks: readonly [number, string, Check][] = [
@@ -124,29 +50,89 @@ export function checkInvariants(history: History, records: Records): Verdict[] {
   return checks.map(([invariant, promise, check]) => ({ invariant, promise, ...check(facts) }))
 }
 
-function checkCaptures({ history, records, executedFor }: Facts) {
+/** Checks each item. The finder describes what is broken; `false` says that nothing is. */
+function checkEach<Item>(items: readonly Item[], find: (item: Item) => string | false): Checked {
+  return { checked: items.length, broken: items.map(find).filter((text) => text !== false) }
+}
+
+export function ofKind(executed: readonly Executed[], ...kinds: readonly string[]): Executed[] {
+  return executed.filter(({ kind }) => kinds.includes(kind))
+}
+
+export function sumOf(executed: readonly Executed[]): number {
+  return executed.reduce((sum, { amount }) => sum + amount, 0)
+}
+
+/** The sum of the calls of these kinds, in minor units. */
+function sumOfKind(executed: readonly Executed[], kind: string): number {
+  return sumOf(ofKind(executed, kind))
+}
+
+/** What the refunds took from the captured money at the provider. */
+function refundedAt(executed: readonly Executed[]): number {
+  return sumOfKind(executed, 'refund.create') - sumOfKind(executed, 'refund.fail')
+}
+
+function checkLedger({ records, executedFor }: Facts): Checked {
+  const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
+  return checkEach(records.payments, ({ id, currency }) => {
+    const executed = executedFor(id)
+    const captured = sumOfKind(executed, 'payment_intent.capture')
+    const refunded = refundedAt(executed)
+    // What the disputes took from the captured money, less what they gave back.
+    const disputed =
+      sumOfKind(executed, 'dispute.withdraw') - sumOfKind(executed, 'dispute.reinstate')
+    const posted = balancesOf((byPayment.get(id) ?? []).flatMap(({ entries }) => entries))
+    const at = (account: string) => posted.get(`${account} ${currency}`) ?? 0
+    const agrees =
+      [...posted.keys()].every((name) => name.endsWith(` ${currency}`)) &&
+      at('provider_receivable') + at('provider_fees') === captured - refunded - disputed &&
+      at('merchant_payable') + at('fees') === -captured &&
+      at('refunds') === refunded &&
+      at('disputes') === disputed &&
+      // A reconciliation also posts the fees of captures and refunds.
+      at('provider_fees') >= sumOfKind(executed, 'dispute.fee')
+    const shown = [...posted].map(([account, amount]) => `${account} ${amount}`).join(', ')
+    const moved = `${captured} captured, ${refunded} refunded and ${disputed} disputed`
+    return !agrees && `${id}: ${moved}, ledger: ${shown || 'nothing'}`
+  })
+}
+
+function checkBalances({ records }: Facts): Checked {
+  const posted = records.ledger.flatMap(({ entries }) => entries)
+  const expected = balancesOf([...records.balancesBefore, ...posted])
+  const shown = balancesOf(records.balancesAfter)
+  return checkEach([...new Set([...expected.keys(), ...shown.keys()])], (name) => {
+    const [sum, balance] = [expected.get(name) ?? 0, shown.get(name) ?? 0]
+    return sum !== balance && `${name}: ${sum} posted, ${balance} shown`
+  })
+}
+
+function balancesOf(entries: readonly Omit<LedgerBalance, 'object'>[]): Counts {
+  const sums: Counts = new Map()
+  for (const { account, currency, amount } of entries) count(sums, `${account} ${currency}`, amount)
+  return sums
+}
+
+function checkCaptures({ history, records, executedFor }: Facts): Checked {
   const wanted = expectedCaptures(history)
   const succeeded = records.payments.filter(({ status }) => status === 'succeeded')
-  const broken = succeeded.flatMap((payment) => {
-    const captures = ofKind(executedFor(payment.id), 'payment_intent.capture')
-    const [only] = captures
-    const amount = wanted.get(payment.id) ?? payment.amount_captured
+  return checkEach(succeeded, ({ id, currency, amount_captured: captured }) => {
+    const captures = ofKind(executedFor(id), 'payment_intent.capture')
+    const amount = wanted.get(id) ?? captured
     const isExact =
       captures.length === 1 &&
-      only?.amount === amount &&
-      payment.amount_captured === amount &&
-      only.currency === payment.currency
-    if (isExact) return []
-    return [`${payment.id}: ${amount} ${payment.currency} expected, ${showAll(captures)}`]
+      captures[0]?.amount === amount &&
+      captured === amount &&
+      captures[0].currency === currency
+    return !isExact && `${id}: ${amount} ${currency} expected, ${showAll(captures)}`
   })
-  return { checked: succeeded.length, broken }
 }
 
 /** The amounts that the clients asked to capture, by payment. */
 function expectedCaptures({ operations }: History): Map<string, number> {
   const wanted = new Map<string, number>()
-  for (const operation of operations) {
-    const { content, answers } = operation
+  for (const { content, answers } of operations) {
     const id = answers[0]?.resource.id
     if (content.kind === 'payment.create' && content.body.capture_method === 'automatic') {
       if (id !== undefined) wanted.set(id, content.body.amount)
@@ -156,32 +142,33 @@ function expectedCaptures({ operations }: History): Map<string, number> {
   return wanted
 }
 
-function checkAuthorizations({ records }: Facts) {
-  const authorizations = records.executed.filter(({ kind }) => AUTHORIZING.includes(kind))
+const AUTHORIZING = ['payment_intent.create', 'payment_intent.confirm']
+
+function checkAuthorizations({ records }: Facts): Checked {
   const labelOf = labelsOf(records)
   const byIntention = Map.groupBy(
-    authorizations,
+    ofKind(records.executed, ...AUTHORIZING),
     (entry) => labelOf(entry) ?? entry.metadata['atomic_payment'] ?? entry.id,
   )
   const released = new Set(ofKind(records.executed, 'payment_intent.cancel').map(({ id }) => id))
-  const broken = [...byIntention.values()].flatMap((own) => {
+  return checkEach([...byIntention.values()], (own) => {
     // A hold that the provider completed late is released: see `hold.release`.
-    if (own.length === 1 || own.filter(({ id }) => !released.has(id)).length === 1) return []
-    return [`${own[0]?.metadata['atomic_payment'] ?? 'unknown payment'}: ${showAll(own)}`]
+    const isOnce = own.length === 1 || own.filter(({ id }) => !released.has(id)).length === 1
+    return !isOnce && `${own[0]?.metadata['atomic_payment'] ?? 'unknown payment'}: ${showAll(own)}`
   })
-  return { checked: byIntention.size, broken }
 }
 
 /** Not even one after the other: nothing was executed at the provider that a payment has left. */
-function checkProviders({ records }: Facts) {
+function checkProviders({ records }: Facts): Checked {
   const byPayment = Map.groupBy(
     records.executed.filter(({ metadata }) => metadata['atomic_payment'] !== undefined),
     ({ metadata }) => metadata['atomic_payment'],
   )
-  const broken = [...byPayment].flatMap(([id, own]) =>
-    new Set(own.map(({ provider }) => provider)).size <= 1 ? [] : [`${id}: ${showAll(own)}`],
+  return checkEach(
+    [...byPayment],
+    ([id, own]) =>
+      new Set(own.map(({ provider }) => provider)).size > 1 && `${id}: ${showAll(own)}`,
   )
-  return { checked: byPayment.size, broken }
 }
 
 /** The label of the request for which a call was executed. Refunds of canceled keys have none of their own. */
@@ -190,25 +177,21 @@ function labelsOf({ payments }: Records): (entry: Executed) => string | undefine
   return ({ metadata }) => metadata[LABEL_FIELD] ?? labels.get(metadata['atomic_payment'] ?? '')
 }
 
-const AUTHORIZING = ['payment_intent.create', 'payment_intent.confirm']
 const UNPAID = ['declined', 'failed', 'canceled', 'requires_capture', 'requires_action']
 
-function checkUnpaid({ records, executedFor }: Facts) {
+function checkUnpaid({ records, executedFor }: Facts): Checked {
   const unpaid = records.payments.filter(({ status }) => UNPAID.includes(status))
-  const broken = unpaid.flatMap((payment) => {
+  return checkEach(unpaid, (payment) => {
     const executed = executedFor(payment.id)
-    if (isUnpaid(payment, executed)) return []
-    return [`${payment.id} is ${payment.status}: ${showAll(executed)}`]
+    return (
+      !isUnpaid(payment, executed) && `${payment.id} is ${payment.status}: ${showAll(executed)}`
+    )
   })
-  return { checked: unpaid.length, broken }
 }
 
 function isUnpaid({ status, amount_captured: captured }: Payment, executed: readonly Executed[]) {
-  const moved = [
-    ...ofKind(executed, 'payment_intent.capture'),
-    ...ofKind(executed, 'refund.create'),
-  ]
-  const held = executed.filter(({ kind }) => AUTHORIZING.includes(kind)).length
+  const moved = ofKind(executed, 'payment_intent.capture', 'refund.create')
+  const held = ofKind(executed, ...AUTHORIZING).length
   const canceled = ofKind(executed, 'payment_intent.cancel')
   // A cancel before the authentication releases nothing.
   const released = canceled.filter(({ amount }) => amount > 0).length
@@ -226,73 +209,66 @@ function returnedRefunds(executed: readonly Executed[]): Set<string> {
   return new Set(failed.map(({ metadata }) => metadata['atomic_refund'] ?? ''))
 }
 
-function checkRefunds({ records }: Facts) {
+function checkRefunds({ records }: Facts): Checked {
   const returned = returnedRefunds(records.executed)
   const executed = ofKind(records.executed, 'refund.create')
   const byRefund = Map.groupBy(executed, ({ metadata }) => metadata['atomic_refund'])
-  const recorded = new Map(records.refunds.map((refund) => [refund.id, refund]))
-  const onRecord = records.refunds.flatMap((refund) => {
-    const own = byRefund.get(refund.id) ?? []
-    const isExact = own.length === 1 && own[0]?.amount === refund.amount
-    const hasReturned = returned.has(refund.id)
-    const isGiven = GIVEN_STATUSES.includes(refund.status) && !hasReturned
-    const isBack = refund.status === 'failed' && hasReturned
-    if (isGiven || isBack ? isExact : own.length === 0) return []
-    return [`${refund.id}: ${refund.status}, ${refund.amount} on record, ${showAll(own)}`]
+  const recorded = new Set(records.refunds.map(({ id }) => id))
+  const onRecord = checkEach(records.refunds, ({ id, status, amount }) => {
+    const own = byRefund.get(id) ?? []
+    const hasReturned = returned.has(id)
+    const isGiven = GIVEN_STATUSES.includes(status) && !hasReturned
+    const isBack = status === 'failed' && hasReturned
+    const isExact = own.length === 1 && own[0]?.amount === amount
+    const isRight = isGiven || isBack ? isExact : own.length === 0
+    return !isRight && `${id}: ${status}, ${amount} on record, ${showAll(own)}`
   })
-  const unrecorded = executed.flatMap((entry) => {
-    const known = recorded.has(entry.metadata['atomic_refund'] ?? '')
-    return known ? [] : [`not on record: ${showAll([entry])}`]
+  const unrecorded = checkEach(executed, (entry) => {
+    const isKnown = recorded.has(entry.metadata['atomic_refund'] ?? '')
+    return !isKnown && `not on record: ${showAll([entry])}`
   })
-  return { checked: recorded.size, broken: [...onRecord, ...unrecorded] }
+  return { checked: recorded.size, broken: [...onRecord.broken, ...unrecorded.broken] }
 }
 
-function checkRefundedAmounts({ records, executedFor }: Facts) {
-  const refunded = records.payments.filter(
-    ({ id }) => ofKind(executedFor(id), 'refund.create').length > 0,
-  )
-  const broken = refunded.flatMap(({ id }) => {
-    const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
-    const refundedMinor = refundedAt(executedFor(id))
-    return refundedMinor <= captured
-      ? []
-      : [`${id}: ${captured} captured, ${refundedMinor} refunded`]
+function checkRefundedAmounts({ records, executedFor }: Facts): Checked {
+  const hasRefunds = ({ id }: Payment) => ofKind(executedFor(id), 'refund.create').length > 0
+  return checkEach(records.payments.filter(hasRefunds), ({ id }) => {
+    const captured = sumOfKind(executedFor(id), 'payment_intent.capture')
+    const refunded = refundedAt(executedFor(id))
+    return refunded > captured && `${id}: ${captured} captured, ${refunded} refunded`
   })
-  return { checked: refunded.length, broken }
 }
 
 /** Finds payments and executions of refused requests, or of requests that this run did not send. */
-function checkRefused({ history, records }: Facts) {
+function checkRefused({ history, records }: Facts): Checked {
   const sentLabels = new Set(history.operations.map(({ label }) => label))
   const labelOf = labelsOf(records)
-  const payments = records.payments
-    .filter(({ metadata }) => !sentLabels.has(metadata[LABEL_FIELD] ?? ''))
-    .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'no request'}`)
   const accepted = new Set(records.payments.map(({ id }) => id))
-  const executed = records.executed
-    .filter(
-      (entry) =>
-        !sentLabels.has(labelOf(entry) ?? '') ||
-        !accepted.has(entry.metadata['atomic_payment'] ?? ''),
-    )
-    .map((entry) => `${labelOf(entry) ?? 'no request'}: ${showAll([entry])}`)
-  return { checked: history.refused.length, broken: [...payments, ...executed] }
+  const payments = checkEach(records.payments, ({ id, metadata: { [LABEL_FIELD]: label } }) => {
+    return !sentLabels.has(label ?? '') && `${id} on record for ${label ?? 'no request'}`
+  })
+  const executed = checkEach(records.executed, (entry) => {
+    const label = labelOf(entry)
+    const isKnown =
+      sentLabels.has(label ?? '') && accepted.has(entry.metadata['atomic_payment'] ?? '')
+    return !isKnown && `${label ?? 'no request'}: ${showAll([entry])}`
+  })
+  return { checked: history.refused.length, broken: [...payments.broken, ...executed.broken] }
 }
 
-function checkRefusals({ history }: Facts) {
+function checkRefusals({ history }: Facts): Checked {
   const answered = history.refused.filter(({ answer }) => answer !== undefined && isFinal(answer))
-  const broken = answered.flatMap(({ key, label, why, answer }) => {
+  return checkEach(answered, ({ key, label, why, answer }) => {
     const status = answer?.status ?? 0
     const isRefused =
       why === 'reuse'
         ? [400, 422].includes(status) && answer?.problem === 'idempotency-key-reused'
         : status >= 400
-    return isRefused ? [] : [`${label} with key ${key}: ${status}`]
+    return !isRefused && `${label} with key ${key}: ${status}`
   })
-  return { checked: answered.length, broken }
 }
 
-function checkAnswers({ history, records }: Facts) {
+function checkAnswers({ history, records }: Facts): Checked {
   const repeated = history.operations.filter(({ answers }) => answers.length > 1)
   const different = repeated.flatMap(({ key, answers, droppedAfter = answers.length }) =>
     [answers.slice(0, droppedAfter), answers.slice(droppedAfter)].flatMap((equal) => {
@@ -318,22 +294,20 @@ function checkAnswers({ history, records }: Facts) {
 
 const GONE = 410
 
-function checkClientAnswers({ history, records }: Facts) {
+function checkClientAnswers({ history, records }: Facts): Checked {
   const known = new Map(
     [...records.payments, ...records.refunds].map((one) => [one.id, one.status]),
   )
   const returned = returnedRefunds(records.executed)
-  const done = history.operations.filter((operation) => isDone(operation))
-  const broken = done.flatMap(({ key, answers: [first] }) => {
+  return checkEach(history.operations.filter(isDone), ({ key, answers: [first] }) => {
     const { id = 'nothing', status } = first?.resource ?? {}
     const now = known.get(id)
     // A payment in an open status may change later, and a refund can fail after it succeeded. All
     // other statuses must stay as answered.
     const mayChange = OPEN_STATUSES.includes(status) || returned.has(id)
     const isSame = mayChange ? now !== undefined : now === status
-    return isSame ? [] : [`${id}, key ${key}: answered ${status}, is ${now ?? 'not on record'}`]
+    return !isSame && `${id}, key ${key}: answered ${status}, is ${now ?? 'not on record'}`
   })
-  return { checked: done.length, broken }
 }
 
 const OPEN_STATUSES: readonly (string | undefined)[] = [
@@ -343,14 +317,14 @@ const OPEN_STATUSES: readonly (string | undefined)[] = [
 ]
 const PENDING_STATUSES = ['processing', 'unknown']
 
-function checkFinal({ history, records }: Facts) {
-  const operations = history.operations
-    .filter(({ answers }) => answers.length === 0)
-    .map(({ key, content, pending }) => `${content.kind}, key ${key}: ${showPending(pending)}`)
-  const resources = [...records.payments, ...records.refunds]
-    .filter(({ status }) => PENDING_STATUSES.includes(status))
-    .map(({ id, status }) => `${id} is ${status}`)
-  return { checked: history.operations.length, broken: [...operations, ...resources] }
+function checkFinal({ history, records }: Facts): Checked {
+  const operations = checkEach(history.operations, ({ key, content, answers, pending }) => {
+    return answers.length === 0 && `${content.kind}, key ${key}: ${showPending(pending)}`
+  })
+  const resources = checkEach([...records.payments, ...records.refunds], ({ id, status }) => {
+    return PENDING_STATUSES.includes(status) && `${id} is ${status}`
+  })
+  return { ...operations, broken: [...operations.broken, ...resources.broken] }
 }
 
 function showPending(pending: Operation['pending']): string {
