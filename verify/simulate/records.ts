@@ -59,20 +59,14 @@ export async function readRecords(
   return { payments, refunds, executed, ledger, ...both }
 }
 
-/**
- * Reads the list, newest first, back to the start of the run. Ignores other payments of the tenant.
- */
+/** The payments of the run. Those of other clients of the tenant are left out. */
 async function listPayments(client: Client, { run, startedAt }: History): Promise<Payment[]> {
-  const pages = readPages(async (cursor) => {
-    const query = { limit: PAGE_SIZE, ...cursor }
-    return unwrap(await client.GET('/v1/payments', { params: { query } }))
-  })
-  const own: Payment[] = []
-  for await (const payment of pages) {
-    if (Date.parse(payment.created_at) < startedAt.getTime() - CLOCK_SKEW_MS) break
-    if (payment.metadata[RUN_FIELD] === run) own.push(payment)
-  }
-  return own
+  const since = startedAt.getTime() - CLOCK_SKEW_MS
+  const payments = await listUntil(
+    async (query) => unwrap(await client.GET('/v1/payments', { params: { query } })),
+    (payment: Payment) => Date.parse(payment.created_at) < since,
+  )
+  return payments.filter(({ metadata }) => metadata[RUN_FIELD] === run)
 }
 
 async function listRefunds(
@@ -102,24 +96,14 @@ async function readLedger(
 ): Promise<{ ledger: LedgerTransaction[]; balances: LedgerBalance[] }> {
   for (let tries = 1; ; tries += 1) {
     const before = await readBalances(client)
-    const ledger = await listLedger(client, newest)
+    const ledger = await listUntil(
+      async (query) => unwrap(await client.GET('/v1/ledger/transactions', { params: { query } })),
+      (transaction: LedgerTransaction) => transaction.id === newest,
+    )
     const balances = await readBalances(client)
     const isUnchanged = JSON.stringify(before) === JSON.stringify(balances)
     if (isUnchanged || tries === LEDGER_READS_MAX) return { ledger, balances }
   }
-}
-
-async function listLedger(client: Client, newest: string | undefined) {
-  const pages = readPages(async (cursor) => {
-    const query = { limit: PAGE_SIZE, ...cursor }
-    return unwrap(await client.GET('/v1/ledger/transactions', { params: { query } }))
-  })
-  const posted: LedgerTransaction[] = []
-  for await (const transaction of pages) {
-    if (transaction.id === newest) break
-    posted.push(transaction)
-  }
-  return posted
 }
 
 async function readBalances(client: Client): Promise<LedgerBalance[]> {
@@ -131,15 +115,19 @@ interface Page<Entry> {
   readonly has_more: boolean
 }
 
-/** Yields the entries of a list, newest first. */
-async function* readPages<Entry extends { readonly id: string }>(
-  read: (cursor: { starting_after?: string }) => Promise<Page<Entry>>,
-): AsyncGenerator<Entry> {
-  let last: string | undefined
+/** Reads a list, newest first, up to the first entry that is too old. */
+async function listUntil<Entry extends { readonly id: string }>(
+  read: (query: { limit: number; starting_after?: string }) => Promise<Page<Entry>>,
+  isTooOld: (entry: Entry) => boolean,
+): Promise<Entry[]> {
+  const entries: Entry[] = []
+  let query: Parameters<typeof read>[0] = { limit: PAGE_SIZE }
   for (;;) {
-    const page = await read(last === undefined ? {} : { starting_after: last })
-    yield* page.data
-    last = page.data.at(-1)?.id
-    if (!page.has_more || last === undefined) return
+    const { data, has_more: hasMore } = await read(query)
+    const end = data.findIndex(isTooOld)
+    entries.push(...data.slice(0, end === -1 ? data.length : end))
+    const last = data.at(-1)
+    if (end !== -1 || !hasMore || last === undefined) return entries
+    query = { ...query, starting_after: last.id }
   }
 }
