@@ -155,7 +155,7 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'mcp/',                    mayImport: ['mcp/', 'client/'],
     packages: ['@modelcontextprotocol/sdk', 'zod', 'node:'] },
-  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/options.ts', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG, CONFIG_FORMATS],
+  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/command.ts', 'bench/options.ts', 'dev/'],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
     packages: ['zod', 'node:'] },

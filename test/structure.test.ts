@@ -22,7 +22,6 @@ const ENVIRONMENT_OF_LAUNCHER = [
   'client/examples/settings.ts',
   'cli/main.ts',
   'mcp/main.ts',
-  'verify/simulate/main.ts',
 ]
 
 interface SourceFile {

@@ -2,6 +2,13 @@
 import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { SEED_MAX } from './random.ts'
 
+/** Where a stack runs. */
+export interface Target {
+  readonly url: string
+  readonly providerUrl: string
+  readonly apiKey: string
+}
+
 export interface SimulationOptions {
   readonly help: boolean
   readonly payments: number
@@ -11,64 +18,45 @@ export interface SimulationOptions {
   readonly faults: boolean
   /** By default a random one. */
   readonly seed: number
-  /** How long to wait at the end for final answers. */
-  readonly settleSeconds: number
-  /** Whether to start a stack for this run only. */
-  readonly stack: boolean
-  /** The URL of a running stack. Undefined: the one that `npm start` started. */
-  readonly url: string | undefined
-  readonly apiKey: string | undefined
-  readonly providerUrl: string | undefined
+  /** A stack that runs. Undefined: the simulation starts one. */
+  readonly target: Target | undefined
 }
-
-const SETTLE_SECONDS = { usual: 180, min: 0, max: 86_400 }
 
 export const HELP = `Usage: npm run simulate -- [options]
 
-Sends payments, captures, cancels and refunds through the client to a running stack.
-Some requests are sent twice, some reuse the key of another request. Then it compares
-the API's records with the log of the Stripe stand-in (the provider). Start the stack
-with "npm start" in another terminal first: its address and its API key are detected.
+Starts a stack with short time limits and sends payments, captures, cancels and refunds
+through the client. Some requests are sent twice, some reuse the key of another request.
+Then it compares the API's records with the log of the Stripe stand-in (the provider),
+and removes the stack.
 
 --payments <n>       Number of payments. Default: 500.
 --concurrency <n>    Payments at a time. Default: 16.
 --faults             Inject faults: the provider resets, hangs, fails and returns wrong
                      amounts; clients hang up and retry with the same key.
 --seed <n>           Repeat the payments and faults of the run that printed this seed.
---settle-seconds <n> How long to wait at the end for final answers. Default: 180.
---stack              Start a separate stack on free ports with short time limits, and
-                     remove it afterwards. Does not need "npm start".
---url <url>          URL of the API, or API_URL. Default: from HOST and PORT.
---api-key <key>      A tenant's API key, or API_KEY. Default: that of the demo tenant,
-                     which npm start prints and stores in the folder DATA_DIR.
---provider-url <url> URL of the Stripe stand-in, or PROVIDER_URL. Default: this machine
-                     and MOCK_PROVIDER_PORT.
+--url <url>          Send to the API of a stack that runs, such as that of npm start,
+                     instead. The next two options say more of it.
+--provider-url <url> The Stripe stand-in that this API calls.
+--api-key <key>      A tenant's API key: npm start prints that of the demo tenant.
 -h, --help           Print this help.
 
-Ctrl-C stops sending, waits for final answers and prints the report. A second Ctrl-C
-stops waiting.
+Ctrl-C stops sending, waits for final answers and prints the report.
 Exit code: 0 all invariants hold, 1 an invariant is broken, 2 usage error, 3 the
-simulation could not run, 130 interrupted, and all invariants hold so far.
+simulation could not run, 130 interrupted.
 `
 
-/** @throws UsageError if an option is unknown, out of bounds or conflicts with another. */
+/** @throws UsageError if an option is unknown, out of bounds or lacks another one. */
 export function readArguments(args: readonly string[]): SimulationOptions {
   const values = parseOptions(args, {
     payments: { type: 'string' },
     concurrency: { type: 'string' },
     faults: { type: 'boolean' },
     seed: { type: 'string' },
-    'settle-seconds': { type: 'string' },
-    stack: { type: 'boolean' },
     url: { type: 'string' },
-    'api-key': { type: 'string' },
     'provider-url': { type: 'string' },
+    'api-key': { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })
-  const { url, 'api-key': apiKey, 'provider-url': providerUrl, stack = false } = values
-  if (stack && [url, apiKey, providerUrl].some((option) => option !== undefined)) {
-    throw new UsageError('--stack cannot be combined with --url, --api-key or --provider-url')
-  }
   const usualSeed = Math.floor(Math.random() * SEED_MAX)
   return {
     help: values.help ?? false,
@@ -76,17 +64,20 @@ export function readArguments(args: readonly string[]): SimulationOptions {
     concurrency: readNumber('--concurrency', values.concurrency, { usual: 16, min: 1, max: 500 }),
     faults: values.faults ?? false,
     seed: readNumber('--seed', values.seed, { usual: usualSeed, min: 0, max: SEED_MAX }),
-    settleSeconds: readNumber('--settle-seconds', values['settle-seconds'], SETTLE_SECONDS),
-    stack,
-    url: readUrl('--url', url),
-    apiKey,
-    providerUrl: readUrl('--provider-url', providerUrl),
+    target: readTarget(values.url, values['provider-url'], values['api-key']),
   }
 }
 
+function readTarget(url?: string, providerUrl?: string, apiKey?: string): Target | undefined {
+  if (url === undefined && providerUrl === undefined && apiKey === undefined) return undefined
+  if (url === undefined || providerUrl === undefined || apiKey === undefined) {
+    throw new UsageError('a stack that runs needs --url, --provider-url and --api-key')
+  }
+  return { url: readUrl('--url', url), providerUrl: readUrl('--provider-url', providerUrl), apiKey }
+}
+
 /** @throws UsageError if the text is not an http or https URL. */
-export function readUrl(name: string, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
+function readUrl(name: string, text: string): string {
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {
     throw new UsageError(`${name} must be an http:// or https:// URL`)
   }

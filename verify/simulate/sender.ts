@@ -4,15 +4,14 @@ import { createHash } from 'node:crypto'
 import type { Retry } from '../../client/retry.ts'
 import { NoAnswerError, readProblem } from '../../client/errors.ts'
 import { type Client, createClient } from '../../client/index.ts'
+import { count, type Counts } from './counts.ts'
 import type { Answer, RequestContent } from './history.ts'
 import type { Patience } from './plans.ts'
 import type { Random } from './random.ts'
 
 export interface Figures {
-  /** Latency of each call in milliseconds, including its retries. */
-  readonly latencies: Map<string, number[]>
   /** Number of retries by reason. */
-  readonly retries: Map<string, number>
+  readonly retries: Counts
   /** Number of requests; each try counts. */
   requests: number
   /** Number of replays. */
@@ -22,19 +21,12 @@ export interface Figures {
 }
 
 export function startFigures(): Figures {
-  return { latencies: new Map(), retries: new Map(), requests: 0, replays: 0, drops: 0 }
+  return { retries: new Map(), requests: 0, replays: 0, drops: 0 }
 }
 
-function countRetry({ retries }: Figures, { after }: Retry): void {
-  const reason =
-    after.kind === 'no_answer' ? 'no answer' : `${after.status} ${after.problem ?? 'no problem'}`
-  retries.set(reason, (retries.get(reason) ?? 0) + 1)
-}
-
-function countLatency({ latencies }: Figures, what: string, ms: number): void {
-  const known = latencies.get(what)
-  if (known === undefined) latencies.set(what, [ms])
-  else known.push(ms)
+function reasonOf({ after }: Retry): string {
+  if (after.kind === 'no_answer') return 'no answer'
+  return `${after.status} ${after.problem ?? 'no problem'}`
 }
 
 export interface Sender {
@@ -45,8 +37,6 @@ export interface Sender {
 
 interface SendOptions {
   readonly patience: Patience
-  /** The name under which its latency is recorded, if at all. */
-  readonly timedAs?: string
   readonly signal?: AbortSignal | undefined
 }
 
@@ -86,16 +76,14 @@ export function createSender(options: SenderOptions): Sender {
       deadlineMs: CALL_LIMIT_MS,
       ...(options.maxFailures !== undefined && { maxFailures: options.maxFailures }),
       maxDelayMs: 2_000,
-      onRetry: (retry) => countRetry(figures, retry),
+      onRetry: (retry) => count(figures.retries, reasonOf(retry)),
     },
   })
   return {
     client,
-    async send(content, key, { patience, timedAs, signal }) {
-      const startedMs = performance.now()
+    async send(content, key, { patience, signal }) {
       const reply = await post(client, content, key, PREFERENCES[patience], signal)
       if (reply === undefined) return undefined
-      if (timedAs !== undefined) countLatency(figures, timedAs, performance.now() - startedMs)
       const answer = readAnswer(reply)
       if (answer.isReplay) figures.replays += 1
       return answer
@@ -117,37 +105,38 @@ async function post(
   prefer: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Reply | undefined> {
-  const header = prefer === undefined ? {} : { Prefer: prefer }
-  const call = { idempotencyKey, ...(signal === undefined ? {} : { signal }) }
+  const [path, body] = routeOf(content)
+  const call = {
+    idempotencyKey,
+    ...(signal === undefined ? {} : { signal }),
+    params: {
+      header: prefer === undefined ? {} : { Prefer: prefer },
+      path: { id: 'paymentId' in content ? content.paymentId : '' },
+    },
+    body,
+  }
   try {
-    if (content.kind === 'payment.create') {
-      const { body } = content
-      return await client.POST('/v1/payments', { ...call, params: { header }, body })
-    }
-    const params = { header, path: { id: content.paymentId } }
-    switch (content.kind) {
-      case 'payment.capture': {
-        const body = { amount: content.amount }
-        const path = '/v1/payments/{id}/capture'
-        return await client.POST(path, { ...call, params, body })
-      }
-      case 'payment.cancel':
-        return await client.POST('/v1/payments/{id}/cancel', { ...call, params })
-      case 'operation': {
-        // The types of the client cannot know a route that is data.
-        const path = content.path.replace(':id', '{id}') as '/v1/payments/{id}/cancel'
-        return await client.POST(path, { ...call, params, body: content.body as never })
-      }
-      case 'refund.create': {
-        const { body } = content
-        const path = '/v1/payments/{id}/refunds'
-        return await client.POST(path, { ...call, params, body })
-      }
-    }
+    // The types of the client cannot know a route that is data.
+    return await client.POST(path as '/v1/payments/{id}/capture', call as never)
   } catch (error) {
-    // `settle` finds out the result at the end, with the same key.
+    // `awaitFinalAnswers` finds out the result, with the same key.
     if (error instanceof NoAnswerError || signal?.aborted === true) return undefined
     throw error
+  }
+}
+
+function routeOf(content: RequestContent): [path: string, body?: object] {
+  switch (content.kind) {
+    case 'payment.create':
+      return ['/v1/payments', content.body]
+    case 'payment.capture':
+      return ['/v1/payments/{id}/capture', { amount: content.amount }]
+    case 'payment.cancel':
+      return ['/v1/payments/{id}/cancel']
+    case 'refund.create':
+      return ['/v1/payments/{id}/refunds', content.body]
+    case 'operation':
+      return [content.path.replace(':id', '{id}'), content.body]
   }
 }
 

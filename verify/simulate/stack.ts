@@ -1,5 +1,5 @@
-// Starts a stack for one run only: `npm start` on free ports, in a temporary folder, with short
-// time limits. The stack and its folder are removed even if the run fails.
+// The stack of a run: `npm start` on free ports, in a temporary folder, with short time limits, or
+// one that runs. A request checks that its parts belong together.
 import { randomBytes } from 'node:crypto'
 import { startNodeProcess } from '../../dev/stack/node-process.ts'
 import { findFreePort } from '../../dev/ports.ts'
@@ -7,7 +7,10 @@ import {
   makeThrowawayFolder,
   removeThrowawayFolder,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
-import type { Target } from './target.ts'
+import { unwrap } from '../../client/errors.ts'
+import { createClient } from '../../client/index.ts'
+import type { Target } from './arguments.ts'
+import { providerAt } from './faults.ts'
 
 const STOP_LIMIT_MS = 20_000
 const KEPT_LINES = 40
@@ -30,12 +33,13 @@ const SHORT_LIMITS = {
   LOG_LEVEL: 'error',
 }
 
-export interface ThrowawayStack extends Target {
+export interface Stack extends Target {
+  /** Removes the stack, if it was started for this run. */
   remove(): Promise<void>
 }
 
 /** @throws Error with the last log lines if the stack does not start. */
-export async function startThrowawayStack(signal: AbortSignal): Promise<ThrowawayStack> {
+export async function startStack(): Promise<Stack> {
   const folder = await makeThrowawayFolder('simulate')
   const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
   const [port, providerPort] = [await findFreePort(), await findFreePort()]
@@ -57,24 +61,44 @@ export async function startThrowawayStack(signal: AbortSignal): Promise<Throwawa
       if (line.startsWith('ready ')) ready.resolve()
     },
   })
-  // The launcher has no ready signal: it only prints a line. `process.ready` matters only if it
-  // rejects.
-  process.ready.catch((cause: unknown) => {
-    ready.reject(new Error(`the stack did not start:\n${lines.join('\n')}`, { cause }))
-  })
-  signal.addEventListener('abort', () => ready.reject(signal.reason as Error))
   const remove = async () => {
     process.stop()
     await process.ended
     await removeThrowawayFolder(folder)
   }
-  await ready.promise.catch(async (error: unknown) => {
+  // The launcher has no ready signal: it only prints a line. `process.ready` can only reject.
+  await Promise.race([ready.promise, process.ready]).catch(async (cause: unknown) => {
     await remove()
-    throw error
+    throw new Error(`the stack did not start:\n${lines.join('\n')}`, { cause })
   })
   return { url: urlAt(port), providerUrl: urlAt(providerPort), apiKey, remove }
 }
 
 function urlAt(port: number): string {
   return `http://127.0.0.1:${port}`
+}
+
+/**
+ * Checks with one payment that the API accepts payments and calls the provider whose log is read.
+ *
+ * @throws Error that says what is wrong.
+ */
+export async function checkTarget({ url, apiKey, providerUrl }: Target): Promise<void> {
+  const ready = await fetch(`${url}/readyz`).catch(() => undefined)
+  if (ready?.ok !== true) throw new Error(`no API is ready at ${url}`)
+  const provider = providerAt(providerUrl)
+  await provider.checkHealth().catch((cause: unknown) => {
+    throw new Error(`no Stripe stand-in answers at ${providerUrl}`, { cause })
+  })
+  const client = createClient({ baseUrl: url, apiKey, retry: { deadlineMs: 20_000 } })
+  const { id } = unwrap(
+    await client.POST('/v1/payments', {
+      idempotencyKey: crypto.randomUUID(),
+      params: { header: { Prefer: 'wait=10' } },
+      body: { amount: 100, currency: 'usd', payment_method: 'pm_card_visa' },
+    }),
+  )
+  const executed = await provider.listExecuted()
+  if (executed.some(({ metadata }) => metadata['atomic_payment'] === id)) return
+  throw new Error(`the API at ${url} uses another provider than ${providerUrl}`)
 }

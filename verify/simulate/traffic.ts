@@ -1,14 +1,7 @@
 // Executes the plans concurrently, each from its payment to its last refund. Operations that have
 // no final answer when their client stops polling are left to `awaitFinalAnswers`.
 import { setTimeout as wait } from 'node:timers/promises'
-import type {
-  Answer,
-  History,
-  Operation,
-  PaymentBody,
-  RefusedRequest,
-  RequestContent,
-} from './history.ts'
+import type { Answer, History, Operation, RefusedRequest, RequestContent } from './history.ts'
 import { isFinal, LABEL_FIELD, RUN_FIELD } from './history.ts'
 import type { Patience, Plan, Resending, Step } from './plans.ts'
 import type { Sender } from './sender.ts'
@@ -45,7 +38,16 @@ export async function runTraffic(options: TrafficOptions): Promise<void> {
 async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
   const { history, signal } = options
   const label = String(plan.number)
-  const content = { kind: 'payment.create', body: bodyOf(history, plan, label) } as const
+  const content = {
+    kind: 'payment.create',
+    body: {
+      amount: plan.amount,
+      currency: plan.currency,
+      payment_method: plan.paymentMethod,
+      capture_method: plan.captureMethod,
+      metadata: marksOf(history, label),
+    },
+  } as const
   const withAmount = (amount: number) => ({ ...content, body: { ...content.body, amount } })
   if (plan.sendsInvalidFirst) {
     await sendRefused(options, withAmount(0), { why: 'invalid', label: `${label}.invalid` })
@@ -72,14 +74,9 @@ async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
   await sendRefused(options, tooMuch, { why: 'too_much', label: `${label}.too-much` })
 }
 
-function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
-  return {
-    amount: plan.amount,
-    currency: plan.currency,
-    payment_method: plan.paymentMethod,
-    capture_method: plan.captureMethod,
-    metadata: { [RUN_FIELD]: run, [LABEL_FIELD]: label },
-  }
+/** What all records of a request have in their metadata. */
+function marksOf({ run }: History, label: string): Record<string, string> {
+  return { [RUN_FIELD]: run, [LABEL_FIELD]: label }
 }
 
 function contentOf(history: History, step: Step, paymentId: string, label: string) {
@@ -88,9 +85,9 @@ function contentOf(history: History, step: Step, paymentId: string, label: strin
   return { kind: 'payment.capture', paymentId, amount: step.amount } as const
 }
 
-function refundOf({ run }: History, paymentId: string, amount: number, label: string) {
-  const metadata = { [RUN_FIELD]: run, [LABEL_FIELD]: label }
-  return { kind: 'refund.create', paymentId, body: { amount, metadata } } as const
+function refundOf(history: History, paymentId: string, amount: number, label: string) {
+  const body = { amount, metadata: marksOf(history, label) }
+  return { kind: 'refund.create', paymentId, body } as const
 }
 
 /**
@@ -114,14 +111,13 @@ async function perform(
   operation: Operation,
   { patience, resending }: { readonly patience: Patience; readonly resending: Resending },
 ): Promise<Answer | undefined> {
-  const timedAs = `${operation.content.kind}${patience === 'respond_async' ? ', accepted' : ''}`
   const resend = async () => {
-    if (resending === 'at_once') await sendOnce(options, operation, { patience: 'wait' })
+    if (resending === 'at_once') await sendOnce(options, operation, 'wait')
   }
-  await Promise.all([sendOnce(options, operation, { patience, timedAs }), resend()])
+  await Promise.all([sendOnce(options, operation, patience), resend()])
   if (operation.answers.length === 0) await poll(options, operation)
   if (resending === 'later' && operation.answers.length > 0) {
-    await sendOnce(options, operation, { patience: 'usual', timedAs: 'replay' })
+    await sendOnce(options, operation, 'usual')
   }
   return operation.answers[0]
 }
@@ -129,9 +125,9 @@ async function perform(
 async function sendOnce(
   { sender, signal }: TrafficOptions,
   operation: Operation,
-  how: { readonly patience: Patience; readonly timedAs?: string },
+  patience: Patience,
 ): Promise<void> {
-  const answer = await sender.send(operation.content, operation.key, { ...how, signal })
+  const answer = await sender.send(operation.content, operation.key, { patience, signal })
   keepAnswer(operation, answer)
 }
 
@@ -152,22 +148,22 @@ async function poll(options: TrafficOptions, operation: Operation): Promise<void
       await wait(POLL_EACH_MS)
     }
   }
-  if (!signal.aborted) await sendOnce(options, operation, { patience: 'wait' })
+  if (!signal.aborted) await sendOnce(options, operation, 'wait')
 }
 
-async function isProcessing({ client }: Sender, accepted: Answer): Promise<boolean> {
-  const { id = '', object } = accepted.resource
-  const params = { path: { id } }
+async function isProcessing(sender: Sender, { resource }: Answer): Promise<boolean> {
   try {
-    const { data } =
-      object === 'refund'
-        ? await client.GET('/v1/refunds/{id}', { params })
-        : await client.GET('/v1/payments/{id}', { params })
-    return data?.status === 'processing'
+    return (await readResource(sender, resource)).data?.status === 'processing'
   } catch {
     // The read failed: keep polling until the time limit.
     return true
   }
+}
+
+async function readResource({ client }: Sender, { id = '', object }: Answer['resource']) {
+  const params = { path: { id } }
+  if (object === 'refund') return await client.GET('/v1/refunds/{id}', { params })
+  return await client.GET('/v1/payments/{id}', { params })
 }
 
 /** Sends a request that the service must refuse, by default without using up its key. */
@@ -189,7 +185,7 @@ interface AwaitOptions {
   readonly concurrency: number
   readonly seconds: number
   /** Aborted to stop the wait. */
-  readonly signal: AbortSignal
+  readonly signal?: AbortSignal
   /** Called after each operation with the number of operations handled so far. */
   readonly progressed?: (handled: number) => void
 }
@@ -202,38 +198,28 @@ export function findPending({ operations }: History): Operation[] {
 }
 
 export async function awaitFinalAnswers(options: AwaitOptions): Promise<void> {
-  const { history, concurrency, seconds, signal } = options
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)])
+  const { sender, history, concurrency, seconds, signal } = options
+  const timeout = AbortSignal.timeout(seconds * 1_000)
+  const limit = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
   let handled = 0
   await inParallel(findPending(history), concurrency, async (operation) => {
-    await resolveOne(options, operation, limit)
+    const { content, key, answers } = operation
+    while (!limit.aborted) {
+      keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal: limit }))
+      if (answers.length > 0) break
+      await requestLookup(sender, key)
+      await wait(PAUSE_MS, undefined, { signal: limit }).catch(() => {})
+    }
     options.progressed?.((handled += 1))
   })
 }
 
-async function resolveOne(
-  { sender }: AwaitOptions,
-  operation: Operation,
-  limit: AbortSignal,
-): Promise<void> {
-  while (!limit.aborted) {
-    const { content, key } = operation
-    keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal: limit }))
-    if (operation.answers.length > 0) return
-    await requestLookup(sender, operation)
-    await wait(PAUSE_MS, undefined, { signal: limit }).catch(() => {})
-  }
-}
-
 /** Reads the resource: for an unknown outcome the service then asks the provider at once. */
-async function requestLookup({ client }: Sender, { key }: Operation): Promise<void> {
+async function requestLookup(sender: Sender, key: string): Promise<void> {
   try {
-    const { data } = await client.GET('/v1/idempotency-keys/{key}', { params: { path: { key } } })
-    const resource = data?.resource
-    if (resource === null || resource === undefined) return
-    const params = { path: { id: resource.id } }
-    if (resource.object === 'refund') await client.GET('/v1/refunds/{id}', { params })
-    else await client.GET('/v1/payments/{id}', { params })
+    const params = { path: { key } }
+    const { data } = await sender.client.GET('/v1/idempotency-keys/{key}', { params })
+    if (data?.resource) await readResource(sender, data.resource)
   } catch {
     // The loop above retries while there is time.
   }
