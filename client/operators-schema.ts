@@ -1191,7 +1191,7 @@ export interface components {
             phase: string | null;
             /** @description The recovery point that the attempt reached. Null when it recorded no outcome. */
             recovery_point: string | null;
-            /** @description The number of the attempt. */
+            /** @description How many times work on the operation had started. All tries of one run have the same number. */
             attempt: number;
             /** @description The number of the lease under which the attempt ran. */
             lease_epoch: number;

@@ -1144,7 +1144,7 @@ export interface components {
             phase: string | null;
             /** @description The recovery point that the attempt reached. Null when it recorded no outcome. */
             recovery_point: string | null;
-            /** @description The number of the attempt. */
+            /** @description How many times work on the operation had started. All tries of one run have the same number. */
             attempt: number;
             /** @description The number of the lease under which the attempt ran. */
             lease_epoch: number;
@@ -1389,13 +1389,13 @@ export interface components {
             /** @description The operation that the key was used for. */
             operation: string;
             /**
-             * @description The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped, and it is proved, or stated by operators, that its current step had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.
+             * @description The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped, and it is proved, or stated by operators, that its current step had no effect, or the provider knows of none and would not execute it twice; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.
              * @enum {string}
              */
             status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
             /** @description The last step that was recorded; work resumes after it. */
             recovery_point: string;
-            /** @description How many times work on the operation has started. */
+            /** @description How many times work on the operation has started since it was last reopened or looked up. */
             attempts: number;
             /** @description The payment or refund that the operation creates or changes. Null when the operation concerns no payment. */
             resource: ({

@@ -23,7 +23,10 @@ import type { WorkerParts } from './worker-parts.ts'
 
 export interface JobHandler {
   readonly queue: string
-  /** How many jobs of the queue one process handles at the same time. */
+  /**
+   * How many jobs of the queue one process handles at the same time. A queue that tenants share has a quarter
+   * more slots, for tenants without a job in progress.
+   */
   readonly concurrency: number
   /**
    * How often the queue is polled for retries and for jobs whose notification was lost, in seconds.

@@ -19,7 +19,7 @@ import {
   requeueIfJobless,
   requeueIfExpired,
 } from '../../src/recovery/sweeper.ts'
-import { claimDueChecks } from '../../src/recovery/due-checks.ts'
+import { takeDueChecks } from '../../src/recovery/due-checks.ts'
 import { closeFindingsOfIdle, openFindingsOfStuck } from '../../src/recovery/stuck-outcomes.ts'
 import { requestCheckOfPayment } from '../../src/db/operations/requested-checks.ts'
 import { phasesWith } from '../../src/recovery/phase-names.ts'
@@ -98,11 +98,11 @@ function resolverStatements(config: Config): Statement[] {
   return [
     {
       of: 'outcome resolver',
-      name: 'claimDueChecks',
+      name: 'takeDueChecks',
       arrange: (sql) => asService(sql)`
         update idempotency_keys set next_check_at = now() where status = 'unknown'
       `,
-      run: (sql) => claimDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
+      run: (sql) => takeDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
     },
     {
       of: 'outcome resolver',

@@ -18,7 +18,7 @@ import type { PhaseRun } from '../db/operations/phase-runs.ts'
 
 /**
  * Records a phase and advances, in one transaction. When the store fails, it is unknown whether it was
- * committed: the row is read again, and the transaction is repeated only if it was not.
+ * committed: the row is read again, and the transaction is repeated unless the row shows it.
  * Returns undefined when the database refuses the content of the answer, because it would refuse it
  * on every later try, too.
  *

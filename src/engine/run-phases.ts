@@ -25,8 +25,8 @@ import { phaseSpan, runSpan } from './spans.ts'
 /**
  * How a run ended. `finished`: the response is stored. `retry`: no final outcome, to be retried
  * later. `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process
- * shuts down, and a new job makes another worker continue. `leased`: another worker owns the lease.
- * `nothing_to_do`: the operation was idle already. `absent`: there is no such operation, or its node
+ * shuts down, and a new job makes another worker continue. `leased`: another worker owns the
+ * lease, or will take it, and the job is tried again. `nothing_to_do`: the operation was idle already. `absent`: there is no such operation, or its node
  * has not committed it yet.
  */
 export type RunResult =
@@ -43,7 +43,7 @@ export type RunResult =
  * retried until it has been claimed `JOB_RETRY_LIMIT` + 1 times; then it is left to the client's
  * next retry or to the outcome resolver. While it is proved that the provider executes nothing, it
  * is retried for `PROVIDER_OUTAGE_SECONDS` in any case. Only a live run gives up: the job of a
- * crashed run is always retried.
+ * crashed run is retried until the sweeper leaves the operation to the outcome resolver.
  *
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */

@@ -31,7 +31,7 @@ interface Declaration {
    * the object that the call changes; the capture, without which a second hold takes no money; or
    * nothing but the provider key.
    */
-  readonly guard: 'state' | 'capture' | 'key'
+  readonly onceBy: 'state' | 'capture' | 'key'
   /** Without this ability of the provider the call is refused, and its adapter need not have it. */
   readonly needs?: Ability
   readonly words: CallWords
@@ -47,7 +47,7 @@ export const providerCalls = {
   authorize: defineCall({
     request: {} as { readonly payment: Payment },
     value: {} as Authorization,
-    guard: 'capture',
+    onceBy: 'capture',
     words: {
       object: 'payment',
       retry: 'the card may be charged',
@@ -62,7 +62,7 @@ export const providerCalls = {
   capture: defineCall({
     request: {} as { readonly payment: Payment; readonly amountMinor?: number | undefined },
     value: {} as Capture,
-    guard: 'state',
+    onceBy: 'state',
     words: {
       object: 'capture',
       retry: 'the held money may be taken',
@@ -76,7 +76,7 @@ export const providerCalls = {
   adjust: defineCall({
     request: {} as { readonly payment: Payment; readonly amountMinor: number },
     value: {} as Hold,
-    guard: 'state',
+    onceBy: 'state',
     needs: 'incrementalAuthorization',
     words: {
       object: 'change of the held amount',
@@ -91,7 +91,7 @@ export const providerCalls = {
   cancel: defineCall({
     request: {} as { readonly payment: Payment; readonly reason?: string | null },
     value: {} as Cancellation,
-    guard: 'state',
+    onceBy: 'state',
     needs: 'void',
     words: {
       object: 'cancellation',
@@ -103,7 +103,7 @@ export const providerCalls = {
   refund: defineCall({
     request: {} as { readonly payment: Payment; readonly refund: Refund },
     value: {} as RefundProviderStatus,
-    guard: 'key',
+    onceBy: 'key',
     words: {
       object: 'refund',
       retry: 'the money may be returned',

@@ -82,5 +82,5 @@ export function providerOfCheck(engine: Engine, check: DueCheck): PaymentProvide
 
 /** Whether it is a call that nothing but its provider key guards. */
 export function isGuardedByKey(call: PhaseCall | undefined): boolean {
-  return call !== undefined && !isRead(call) && providerCalls[call].guard === 'key'
+  return call !== undefined && !isRead(call) && providerCalls[call].onceBy === 'key'
 }

@@ -16,12 +16,12 @@ export interface DueCheck extends JoinedOperation {
 type DueRow = OperationRef & { readonly unknown_for_seconds: number }
 
 /**
- * Claims the checks that are due, each for one caller. The schedule advances before the lookup:
+ * Takes the checks that are due, each for one caller. It takes no lease. The schedule advances before the lookup:
  * after a crash the next check follows, or a person takes over after the last one.
  *
  * @param delaysSeconds the schedule, in seconds since the outcome became unknown, ascending.
  */
-export async function claimDueChecks(
+export async function takeDueChecks(
   sql: Sql,
   delaysSeconds: readonly number[],
   limit: number,
@@ -38,13 +38,13 @@ export async function claimDueChecks(
     `
     // All processes lock in the same order, so that they do not deadlock.
     const inOrder = due.toSorted((one, other) => (one.id < other.id ? -1 : 1))
-    const claimed = await together(inOrder.map((row) => claimIfDue(tx, delaysSeconds, row)))
+    const taken = await together(inOrder.map((row) => takeIfDue(tx, delaysSeconds, row)))
     // A CHECK of the table gives each of them an `unknown_at`.
-    return (await joinResources(tx, claimed.flat(), true)) as DueCheck[]
+    return (await joinResources(tx, taken.flat(), true)) as DueCheck[]
   })
 }
 
-async function claimIfDue(
+async function takeIfDue(
   tx: Transaction,
   delaysSeconds: readonly number[],
   { tenantId, id, unknown_for_seconds: unknownFor }: DueRow,
@@ -62,7 +62,7 @@ async function claimIfDue(
 const POSTPONED_SECONDS = 5
 
 /**
- * Repeats a check soon that was claimed and not made. It does not count as made, so no finding
+ * Repeats a check soon that was taken and not made. It does not count as made, so no finding
  * follows from it.
  */
 export async function postponeCheckIfUnknown(

@@ -24,7 +24,7 @@ import type { LookupCriteria } from '../provider/calls.ts'
 import { settleSeconds } from '../provider/capabilities.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { absenceOf, providerOfCheck, type Absence } from './absence.ts'
-import { claimDueChecks, postponeCheckIfUnknown, type DueCheck } from './due-checks.ts'
+import { takeDueChecks, postponeCheckIfUnknown, type DueCheck } from './due-checks.ts'
 import { recordVerdict } from './verdicts.ts'
 import { reportStuck } from './stuck-outcomes.ts'
 
@@ -54,7 +54,7 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
   const counts = { settled: 0, absent: 0, unclear: 0, postponed: 0 }
   for (;;) {
     const { CHECK_DELAYS_SECONDS } = engine.settings
-    const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
+    const due = await takeDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
     const withCriteria = due.map((check) => ({ check, criteria: criteriaOf(engine, check) }))
     // All lookups begin together, so that they share lists.
     await Promise.allSettled(withCriteria.map(({ criteria }) => criteria))

@@ -22,7 +22,7 @@ import {
 } from '../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import * as requestedChecks from '../../src/db/operations/requested-checks.ts'
-import { claimDueChecks, postponeCheckIfUnknown } from '../../src/recovery/due-checks.ts'
+import { takeDueChecks, postponeCheckIfUnknown } from '../../src/recovery/due-checks.ts'
 import { dropEvidenceIfSame } from '../../src/recovery/verdicts.ts'
 import { claimUnknownRow } from '../../src/recovery/outcome-resolver.ts'
 import * as reaper from '../../src/recovery/reaper.ts'
@@ -279,7 +279,7 @@ const operationExamples: readonly Example[] = [
     [[{ id: ID, ...OF_OPERATION }], [{ ...OF_OPERATION, status: 'completed' }]],
   ),
   example(sweeper.deadLetterOrphanedJobs, [], [[{ id: ID, ...OF_OPERATION }], [], [{ data: {} }]]),
-  example(claimDueChecks, [CHECK_DELAYS_SECONDS, LIMIT], [[REF], [REF]]),
+  example(takeDueChecks, [CHECK_DELAYS_SECONDS, LIMIT], [[REF], [REF]]),
   example(postponeCheckIfUnknown, [claim]),
   example(openFindingsOfStuck, [
     {

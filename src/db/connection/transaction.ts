@@ -164,7 +164,7 @@ export const commitAtOnce = new WeakMap<Transaction, () => void>()
  * The same for the last statements of a transaction, behind which `commit` leaves at once. If one fails,
  * the server rolls back; what they return can undo nothing any more.
  *
- * @param promises of functions, each with one statement.
+ * @param promises of functions, each of which sends all its statements at once.
  */
 export function thenCommit<const Promises extends readonly Started[]>(
   tx: Transaction,

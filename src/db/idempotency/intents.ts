@@ -25,7 +25,8 @@ import type { Intent, WriteResources, WrittenResource } from './intent.ts'
 import { deleteKeys, reserveKeys, type ReservedRow } from './reserve-keys.ts'
 
 /**
- * The state of the resource does not allow the operation. Nothing was written, not even the key.
+ * The resource refuses the operation: its state does not allow it, the tenant may not charge the customer, or
+ * a rule of the route forbids it. Nothing was written, not even the key.
  */
 export class IntentRefusedError extends Error {
   override name = 'IntentRefusedError'

@@ -63,7 +63,7 @@ export const idempotencyKeys = pgTable(
     jobId: t.uuid('job_id'),
     /** When the outcome became unknown. The schedule of the outcome resolver starts here. */
     unknownAt: timestamptz('unknown_at'),
-    /** When the outcome resolver looks next; null when only a person can help. */
+    /** When the outcome resolver looks next; null when no look is scheduled. */
     nextCheckAt: timestamptz('next_check_at'),
     checkedAt: timestamptz('checked_at'),
     /** What an operator stated about an unknown outcome. The outcome resolver verifies it. */

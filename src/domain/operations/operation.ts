@@ -46,7 +46,7 @@ export const operationMoves: readonly OperationMove[] = [
   { from: 'failed_retryable', to: 'completed',        by: 'the reaper, with a timeout, when nothing was executed' },
   { from: 'failed_retryable', to: 'completed',        by: 'the reaper, when another request has ended the payment' },
   { from: 'unknown',          to: 'processing',       by: 'the outcome resolver, when it finds the outcome' },
-  { from: 'unknown',          to: 'failed_retryable', by: 'the outcome resolver, when absence is proved or operators state it' },
+  { from: 'unknown',          to: 'failed_retryable', by: 'the outcome resolver, when it finds nothing and a repetition is safe, or operators state it' },
   { from: 'completed',        to: 'gone',             by: 'the reaper, after the retention period' },
 ]
 

@@ -59,12 +59,15 @@ const idempotencyKeySchema = z
     operation: z.string().meta({ description: 'The operation that the key was used for.' }),
     status: z.enum(operationStatuses).meta({
       description:
-        'The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped, and it is proved, or stated by operators, that its current step had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.',
+        'The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped, and it is proved, or stated by operators, that its current step had no effect, or the provider knows of none and would not execute it twice; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.',
     }),
     recovery_point: z
       .string()
       .meta({ description: 'The last step that was recorded; work resumes after it.' }),
-    attempts: z.int().meta({ description: 'How many times work on the operation has started.' }),
+    attempts: z.int().meta({
+      description:
+        'How many times work on the operation has started since it was last reopened or looked up.',
+    }),
     resource: z
       .union([
         z.object({ object: z.literal('payment'), id: idField('pay', 'The payment.') }),

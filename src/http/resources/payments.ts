@@ -21,7 +21,10 @@ export const phaseRunSchema = z
     recovery_point: z.string().nullable().meta({
       description: 'The recovery point that the attempt reached. Null when it recorded no outcome.',
     }),
-    attempt: z.int().meta({ description: 'The number of the attempt.' }),
+    attempt: z.int().meta({
+      description:
+        'How many times work on the operation had started. All tries of one run have the same number.',
+    }),
     lease_epoch: z
       .int()
       .meta({ description: 'The number of the lease under which the attempt ran.' }),

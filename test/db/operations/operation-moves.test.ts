@@ -7,7 +7,7 @@ import {
   timeOutIfAbandoned,
 } from '../../../src/recovery/reaper.ts'
 import { markUnknownIfExpired, requeueIfExpired } from '../../../src/recovery/sweeper.ts'
-import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
+import { takeDueChecks } from '../../../src/recovery/due-checks.ts'
 import { requestCheckIfUnknown } from '../../../src/db/operations/requested-checks.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { handOverIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
@@ -139,10 +139,11 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   },
   'the outcome resolver, when it finds the outcome': async (ref) =>
     inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asOwner(ref))),
-  'the outcome resolver, when absence is proved or operators state it': async (ref) =>
-    inTransaction(store.sql, async (tx) =>
-      markAbsent(tx, engineParts, await asOwner(ref), { reason: 'not there', keepsDoubt: false }),
-    ),
+  'the outcome resolver, when it finds nothing and a repetition is safe, or operators state it':
+    async (ref) =>
+      inTransaction(store.sql, async (tx) =>
+        markAbsent(tx, engineParts, await asOwner(ref), { reason: 'not there', keepsDoubt: false }),
+      ),
   'the reaper, after the retention period': async (ref) => {
     await expire(ref)
     await deleteExpiredKeys(store.sql, 100)
@@ -205,7 +206,7 @@ test('changes no status when a check is requested or claimed', async () => {
   for (const status of operationStatuses) {
     const ref = await inStatus[status]()
     await requestCheckIfUnknown(store.sql, ref)
-    await claimDueChecks(store.sql, [5], 100)
+    await takeDueChecks(store.sql, [5], 100)
     expect(await statusOf(ref)).toBe(status)
   }
 })

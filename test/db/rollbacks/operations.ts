@@ -20,7 +20,7 @@ import {
   requeueIfJobless,
   requeueIfExpired,
 } from '../../../src/recovery/sweeper.ts'
-import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
+import { takeDueChecks } from '../../../src/recovery/due-checks.ts'
 import { claimUnknownRow } from '../../../src/recovery/outcome-resolver.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payments.ts'
 import { changeRefund } from '../../../src/db/payments/refunds.ts'
@@ -196,7 +196,7 @@ const moves: readonly Case[] = [
     await t.engine.store.sql`
       update idempotency_keys set next_check_at = now() - interval '1 second' where id = ${id}
     `
-    return (sql) => claimDueChecks(sql, [5, 60], 10)
+    return (sql) => takeDueChecks(sql, [5, 60], 10)
   }),
   prepared('an unknown outcome that is claimed', async () => {
     const claim = await givenBack(unknown)

@@ -19,7 +19,7 @@ import * as payments from '../../../src/db/payments/payments.ts'
 import { type PhaseToRecord, recordEach } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import * as refunds from '../../../src/db/payments/refunds.ts'
-import { claimDueChecks } from '../../../src/recovery/due-checks.ts'
+import { takeDueChecks } from '../../../src/recovery/due-checks.ts'
 import { claimUnknownRow, findProviderPaymentIds } from '../../../src/recovery/outcome-resolver.ts'
 import * as reaper from '../../../src/recovery/reaper.ts'
 import { closeFindingsOfIdle, openFindingsOfStuck } from '../../../src/recovery/stuck-outcomes.ts'
@@ -380,13 +380,13 @@ const calls: Readonly<Record<string, Call>> = {
   'dead-letter orphaned jobs': (sql) => sweeper.deadLetterOrphanedJobs(sql),
   'drop dead letters': (sql) => sweeper.deleteObsoleteDeadLetters(sql),
   'claim checks': (sql, random) =>
-    claimDueChecks(sql, random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]), 16),
+    takeDueChecks(sql, random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]), 16),
   'take back': (sql, random) => claimUnknownRow(sql, anyOperation(random), LEASE_MS),
   'find stuck': (sql) => openFindingsOfStuck(sql, STUCK),
   'close findings': (sql) => closeFindingsOfIdle(sql),
   'end a doubt and its finding': async (sql, random) => {
     const unknown = { ...anyOperation(random), leaseEpoch: 1 }
-    await claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
+    await takeDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
     await openFindingsOfStuck(sql, STUCK)
     await claimUnknownRow(sql, unknown, LEASE_MS)
     await leases.giveBackIfOwner(sql, { ...unknown, leaseEpoch: 2 }, STATED)
