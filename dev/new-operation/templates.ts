@@ -173,7 +173,7 @@ export function nextSteps({ folder, operation }: OperationNames, event?: string)
 2. src/operations/${folder}/endpoint.ts: the body, and what the operation stores of it.
 3. test/operations/${folder}/fixture.ts: a body, the call in the log of the stand-in, the payment afterwards.
 4. npm run openapi && npm run docs && npm run format && npm run types && npm run lint && npm run unused, then
-   npm test -- test/operations test/verify/every-operation test/structure test/openapi test/docs test/dev/docs
+   npm test -- test/operations test/verify/every-operation test/verify/fuzz test/structure test/openapi test/docs test/dev/docs
    and with a new provider call, also
    npm test -- test/provider test/dev/stripe-stand-in test/http/admin extras
    and with a new member of the payment, also

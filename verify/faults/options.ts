@@ -97,8 +97,9 @@ The report is written to faults-report/report.json.
                  each fault once in a third of the scenarios, noisy neighbours, a few mutants, no
                  soak. The seed decides.
 --minutes <n>    How long a full suite, or the runs of --scenario or --provider, may take on two
-                 usual cores (default 75 for the suite, and no limit for the others). A slower machine
-                 takes longer. With less time the samples are smaller; the seed decides which.
+                 usual cores: 10 or more (default 75 for the suite, and no limit for the others). A
+                 slower machine takes longer. With less time the samples are smaller; the seed
+                 decides which.
 --case <label>   Repeats one run. Every failed run is printed with its label:
                  <scenario>:<fault>@<point>, with +<fault>@<point> for each further fault.
 --times <n>      How often to make the run of --case (default 1).

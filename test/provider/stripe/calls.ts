@@ -17,7 +17,7 @@ interface Parts extends Pick<ContractCall, 'kind' | 'confirmsNoAmount'> {
   /** What the timeline says beside the provider key and the id of the payment. */
   readonly asked?: object
   readonly answered?: object
-  /** Members of the result. */
+  /** Members of the result. Left out when the call has none. */
   readonly value?: object
 }
 

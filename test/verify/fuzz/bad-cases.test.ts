@@ -12,7 +12,7 @@ import { targetDefects } from '../../../verify/fuzz/defects/targets.ts'
 import { operations } from '../../../verify/fuzz/operations.ts'
 import { renderRequest } from '../../../verify/fuzz/draft.ts'
 
-const drawn = fc.sample(badCases, { seed: 1, numRuns: 2_000 })
+const drawn = fc.sample(badCases, { seed: 1, numRuns: 4_000 })
 
 test('the corpus has at least 300 cases, each with a unique label', () => {
   expect(corpus.length).toBeGreaterThanOrEqual(300)
