@@ -5,13 +5,33 @@ import postgres from 'postgres'
 import { planning, types, type Sql } from '../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../src/config.ts'
 
-/** A statement that a part of the service runs, called as that part calls it. */
-export interface Statement {
+interface Call {
+  /** Makes the statement find something to do. */
+  readonly arrange?: (sql: Sql) => Promise<unknown>
+  /** Runs the statement as a part of the service runs it, with what was arranged. */
+  readonly run: (sql: Sql, found: unknown) => Promise<unknown>
+}
+
+export interface Statement extends Call {
+  /** The part of the service that runs it. */
   readonly of: string
   readonly name: string
-  /** Makes it find something to do. */
-  readonly arrange?: (sql: Sql) => Promise<unknown>
-  readonly run: (sql: Sql) => Promise<unknown>
+}
+
+/** How statements are called, by their names. Some need nothing arranged. */
+export type Calls = Readonly<Record<string, Call | ((sql: Sql) => Promise<unknown>)>>
+
+export function statementsOf(of: string, calls: Calls): Statement[] {
+  return Object.entries(calls).map(([name, call]) =>
+    typeof call === 'function' ? { of, name, run: (sql: Sql) => call(sql) } : { of, name, ...call },
+  )
+}
+
+export function arranged<Found>(
+  arrange: (sql: Sql) => Promise<Found>,
+  run: (sql: Sql, found: Found) => Promise<unknown>,
+): Call {
+  return { arrange, run: (sql, found) => run(sql, found as Found) }
 }
 
 export interface Plan {
@@ -88,9 +108,9 @@ async function explain(sql: Sql, { arrange, run }: Statement, heard: string[]): 
     get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
   })
   try {
-    await arrange?.(within)
+    const found = await arrange?.(within)
     heard.length = 0
-    await run(within)
+    await run(within, found)
   } finally {
     await sql`rollback`
   }

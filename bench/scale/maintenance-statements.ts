@@ -26,7 +26,7 @@ import { phasesWith } from '../../src/recovery/phase-names.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
 import { capabilitiesOf } from '../../src/provider/adapters.ts'
-import type { Statement } from '../plans.ts'
+import { arranged, statementsOf, type Calls, type Statement } from '../plans.ts'
 
 /** As the sweeper and the outcome resolver have them. */
 const SWEEP_BATCH = 50
@@ -37,83 +37,59 @@ const capabilities = capabilitiesOf(PROVIDER_NAME)
 
 export function maintenanceStatements(config: Config): readonly Statement[] {
   return [
-    ...sweeperStatements(config),
-    ...resolverStatements(config),
-    ...reaperStatements(config),
-    { of: 'metrics', name: 'readHealthFigures', run: readHealthFigures },
+    ...statementsOf('sweeper', sweeperStatements(config)),
+    ...statementsOf('outcome resolver', resolverStatements(config)),
+    ...statementsOf('reaper', reaperStatements(config)),
+    ...statementsOf('metrics', { readHealthFigures }),
   ]
 }
 
-function sweeperStatements(config: Config): Statement[] {
+function sweeperStatements(config: Config): Calls {
   const rule = {
     keyWindows: [{ provider: PROVIDER_NAME, seconds: keyWindowSeconds(capabilities, config) }],
     localPhases: phasesWith({ operations }, (call) => call === undefined),
     attempts: config.JOB_RETRY_LIMIT + 1,
   }
+  const findRepeatable = (sql: Sql) =>
+    findExpired(sql, rule, { isRepeatable: true, limit: SWEEP_BATCH })
   const findUnrepeatable = (sql: Sql, limit: number) =>
     findExpired(sql, { ...rule, attempts: 0 }, { isRepeatable: false, limit })
-  return [
-    {
-      of: 'sweeper',
-      name: 'findExpired, repeatable',
-      arrange: expireLeases,
-      run: (sql) => findExpired(sql, rule, { isRepeatable: true, limit: SWEEP_BATCH }),
-    },
-    {
-      of: 'sweeper',
-      name: 'findExpired, unrepeatable',
-      arrange: expireLeases,
-      run: (sql) => findUnrepeatable(sql, SWEEP_BATCH),
-    },
-    {
-      of: 'sweeper',
-      name: 'requeueIfExpired',
-      arrange: expireLeases,
-      async run(sql) {
-        const refs = await findExpired(sql, rule, { isRepeatable: true, limit: SWEEP_BATCH })
-        await inService(sql, (tx) => requeueIfExpired(tx, refs))
-      },
-    },
-    {
-      of: 'sweeper',
-      name: 'markUnknownIfExpired',
-      arrange: expireLeases,
-      async run(sql) {
-        const [ref] = await findUnrepeatable(sql, 1)
-        if (ref === undefined) throw new Error('there is no lease to run out')
-        const { CHECK_DELAYS_SECONDS } = config
-        await inService(sql, (tx) => markUnknownIfExpired(tx, ref, CHECK_DELAYS_SECONDS))
-      },
-    },
-    {
-      of: 'sweeper',
-      name: 'requeueIfJobless',
-      run: (sql) => inService(sql, (tx) => requeueIfJobless(tx)),
-    },
-    { of: 'sweeper', name: 'deadLetterOrphanedJobs', run: deadLetterOrphanedJobs },
-  ]
+  return {
+    'findExpired, repeatable': arranged(expireLeases, findRepeatable),
+    'findExpired, unrepeatable': arranged(expireLeases, (sql) =>
+      findUnrepeatable(sql, SWEEP_BATCH),
+    ),
+    requeueIfExpired: arranged(expireLeases, async (sql) => {
+      const refs = await findRepeatable(sql)
+      await inService(sql, (tx) => requeueIfExpired(tx, refs))
+    }),
+    markUnknownIfExpired: arranged(expireLeases, async (sql) => {
+      const [ref] = await findUnrepeatable(sql, 1)
+      if (ref === undefined) throw new Error('there is no lease to run out')
+      const { CHECK_DELAYS_SECONDS } = config
+      await inService(sql, (tx) => markUnknownIfExpired(tx, ref, CHECK_DELAYS_SECONDS))
+    }),
+    requeueIfJobless: (sql) => inService(sql, (tx) => requeueIfJobless(tx)),
+    deadLetterOrphanedJobs,
+  }
 }
 
-function resolverStatements(config: Config): Statement[] {
-  return [
-    {
-      of: 'outcome resolver',
-      name: 'takeDueChecks',
-      arrange: (sql) => asService(sql)`
+function resolverStatements(config: Config): Calls {
+  return {
+    takeDueChecks: arranged(
+      (sql) => asService(sql)`
         update idempotency_keys set next_check_at = now() where status = 'unknown'
       `,
-      run: (sql) => takeDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
-    },
-    {
-      of: 'outcome resolver',
-      name: 'openFindingsOfStuck',
-      arrange: (sql) => asService(sql)`
+      (sql) => takeDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
+    ),
+    openFindingsOfStuck: arranged(
+      (sql) => asService(sql)`
         update idempotency_keys set
           next_check_at = null, unknown_at = now() - interval '2 days',
           checked_at = now() - interval '1 day'
         where status = 'unknown'
       `,
-      run: (sql) =>
+      (sql) =>
         openFindingsOfStuck(sql, {
           lastDelaySeconds: 60,
           unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
@@ -126,52 +102,34 @@ function resolverStatements(config: Config): Statement[] {
           ],
           afterMs: config.LEASE_MS,
         }),
+    ),
+    closeFindingsOfIdle,
+    async requestCheckOfPayment(sql) {
+      const [row] = await asService(sql)<{ tenantId: string; paymentId: string }[]>`
+        select tenant_id as "tenantId", payment_id as "paymentId" from idempotency_keys
+        where status = 'unknown' limit 1
+      `
+      if (row === undefined) throw new Error('nothing is unknown')
+      await requestCheckOfPayment(sql, row, { seconds: 0, mostSeconds: 0 })
     },
-    { of: 'outcome resolver', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
-    {
-      of: 'outcome resolver',
-      name: 'requestCheckOfPayment',
-      async run(sql) {
-        const [row] = await asService(sql)<{ tenantId: string; paymentId: string }[]>`
-          select tenant_id as "tenantId", payment_id as "paymentId" from idempotency_keys
-          where status = 'unknown' limit 1
-        `
-        if (row === undefined) throw new Error('nothing is unknown')
-        await requestCheckOfPayment(sql, row, { seconds: 0, mostSeconds: 0 })
-      },
-    },
-  ]
+  }
 }
 
-function reaperStatements(config: Config): Statement[] {
+function reaperStatements(config: Config): Calls {
   const limit = config.REAP_BATCH_SIZE
   const kept = { limit, retention: config }
-  return [
-    { of: 'reaper', name: 'deleteExpiredKeys', run: (sql) => deleteExpiredKeys(sql, limit) },
-    {
-      of: 'reaper',
-      name: 'timeOutIfAbandoned',
-      arrange: abandon('started'),
-      run: (sql) => timeOutIfAbandoned(sql, problemResponse('ietf', 'operation-timed-out'), kept),
-    },
-    {
-      of: 'reaper',
-      name: 'reportAbandoned',
-      arrange: abandon('authorized'),
-      run: (sql) => inService(sql, (tx) => reportAbandoned(tx, kept)),
-    },
-    {
-      of: 'reaper',
-      name: 'deleteOldTombstones',
-      run: (sql) =>
-        deleteOldTombstones(sql, { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }),
-    },
-    {
-      of: 'reaper',
-      name: 'findTombstone',
-      run: (sql) => findTombstone(sql, NIL, 'earlier-1'),
-    },
-  ]
+  return {
+    deleteExpiredKeys: (sql) => deleteExpiredKeys(sql, limit),
+    timeOutIfAbandoned: arranged(abandon('started'), (sql) =>
+      timeOutIfAbandoned(sql, problemResponse('ietf', 'operation-timed-out'), kept),
+    ),
+    reportAbandoned: arranged(abandon('authorized'), (sql) =>
+      inService(sql, (tx) => reportAbandoned(tx, kept)),
+    ),
+    deleteOldTombstones: (sql) =>
+      deleteOldTombstones(sql, { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }),
+    findTombstone: (sql) => findTombstone(sql, NIL, 'earlier-1'),
+  }
 }
 
 const NIL = '00000000-0000-0000-0000-000000000000'

@@ -17,7 +17,7 @@ import { OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { fetchFairly } from '../../src/db/queue/fair-fetch.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
-import type { Statement } from '../plans.ts'
+import { arranged, statementsOf, type Calls, type Statement } from '../plans.ts'
 import { reservePayment } from '../reserve-payment.ts'
 import type { CompletedKey } from '../speed/payment-requests.ts'
 import type { BenchTenant } from '../stack.ts'
@@ -30,34 +30,24 @@ export interface StatementParts {
 }
 
 export function paymentStatements(parts: StatementParts): readonly Statement[] {
-  return [...statementsOfApi(parts), ...statementsOfWorker(parts)]
+  return [
+    ...statementsOf('API', statementsOfApi(parts)),
+    ...statementsOf('worker', statementsOfWorker(parts)),
+  ]
 }
 
-function statementsOfApi(parts: StatementParts): Statement[] {
+function statementsOfApi(parts: StatementParts): Calls {
   const { settings, tenant, completed } = parts
   const paymentId = parseId('pay', completed.paymentId) ?? ''
-  const of = 'API'
-  return [
-    { of, name: 'authenticateKey', run: (sql) => authenticateKey({ sql } as Store, tenant.apiKey) },
-    {
-      of,
-      name: 'countActiveKeys',
-      run: (sql) => countActiveKeys(sql, tenant.id, settings.MAX_ACTIVE_KEYS),
-    },
-    { of, name: 'reserveIntent', run: (sql) => reserve(sql, parts) },
-    { of, name: 'reserveIntent, a replay', run: (sql) => reserve(sql, parts, completed.key) },
-    {
-      of,
-      name: 'findIdempotencyKey',
-      run: (sql) => findIdempotencyKey(sql, tenant.id, completed.key),
-    },
-    {
-      of,
-      name: 'findIdle',
-      run: (sql) => findIdle(sql, [{ tenantId: tenant.id, id: randomUUID() }]),
-    },
-    { of, name: 'findPayment', run: (sql) => findPayment(sql, tenant.id, paymentId) },
-  ]
+  return {
+    authenticateKey: (sql) => authenticateKey({ sql } as Store, tenant.apiKey),
+    countActiveKeys: (sql) => countActiveKeys(sql, tenant.id, settings.MAX_ACTIVE_KEYS),
+    reserveIntent: (sql) => reserve(sql, parts),
+    'reserveIntent, a replay': (sql) => reserve(sql, parts, completed.key),
+    findIdempotencyKey: (sql) => findIdempotencyKey(sql, tenant.id, completed.key),
+    findIdle: (sql) => findIdle(sql, [{ tenantId: tenant.id, id: randomUUID() }]),
+    findPayment: (sql) => findPayment(sql, tenant.id, paymentId),
+  }
 }
 
 /** A process without jobs. */
@@ -68,80 +58,25 @@ const ROOM = {
   fullGroups: [],
 }
 
-function statementsOfWorker(parts: StatementParts): Statement[] {
-  const { settings } = parts
-  return [
-    {
-      of: 'worker',
-      name: 'fetchFairly',
-      arrange: (sql) => reserve(sql, parts),
-      run: (sql) => fetchFairly(sql, OPERATIONS_QUEUE, ROOM),
-    },
-    withReserved(parts, 'claimEachIfUnowned', (sql, ref) =>
-      claimEachIfUnowned(sql, [ref], settings.LEASE_MS),
-    ),
-    withClaim(parts, 'advanceIfHeld', (sql, claim) =>
-      recordEach(sql, [
-        {
-          claim,
-          move: { kind: 'advance', to: 'authorized', leaseMs: settings.LEASE_MS },
-          record: recordOf(claim, 'processing'),
-        },
-      ]),
-    ),
-    withClaim(parts, 'finishIfHeld', (sql, claim) =>
-      recordEach(sql, [
-        {
-          claim,
-          move: {
-            kind: 'finish',
-            response: RESPONSE,
-            retentionSeconds: settings.KEY_RETENTION_SECONDS,
-          },
-          record: recordOf(claim, 'requires_capture'),
-        },
-      ]),
-    ),
-  ]
-}
-
-/** Prepares a reserved key that no worker has claimed. */
-function withReserved(
-  parts: StatementParts,
-  name: string,
-  run: (sql: Sql, reserved: Intent) => Promise<unknown>,
-): Statement {
-  let reserved: Intent | undefined
-  return {
-    of: 'worker',
-    name,
-    arrange: async (sql) => (reserved = await reserve(sql, parts)),
-    run(sql) {
-      if (reserved === undefined) throw new Error('nothing was reserved')
-      return run(sql, reserved)
-    },
+function statementsOfWorker(parts: StatementParts): Calls {
+  const { LEASE_MS: leaseMs, KEY_RETENTION_SECONDS: retentionSeconds } = parts.settings
+  const reserveOne = (sql: Sql) => reserve(sql, parts)
+  const claimOne = async (sql: Sql): Promise<Claim> => {
+    const [claim] = await claimEachIfUnowned(sql, [await reserveOne(sql)], leaseMs)
+    if (claim === undefined) throw new Error('the reserved operation could not be claimed')
+    return claim
   }
-}
-
-/** Prepares an operation with a claim. */
-function withClaim(
-  parts: StatementParts,
-  name: string,
-  run: (sql: Sql, claim: Claim) => Promise<unknown>,
-): Statement {
-  let claim: Claim | undefined
   return {
-    of: 'worker',
-    name,
-    async arrange(sql) {
-      const ref = await reserve(sql, parts)
-      claim = (await claimEachIfUnowned(sql, [ref], parts.settings.LEASE_MS))[0]
-    },
-    run(sql) {
-      if (claim === undefined)
-        throw new Error('the operation that was just reserved could not be claimed')
-      return run(sql, claim)
-    },
+    fetchFairly: arranged(reserveOne, (sql) => fetchFairly(sql, OPERATIONS_QUEUE, ROOM)),
+    claimEachIfUnowned: arranged(reserveOne, (sql, ref) => claimEachIfUnowned(sql, [ref], leaseMs)),
+    advanceIfHeld: arranged(claimOne, (sql, claim) => {
+      const move = { kind: 'advance', to: 'authorized', leaseMs } as const
+      return recordEach(sql, [{ claim, move, record: recordOf(claim, 'processing') }])
+    }),
+    finishIfHeld: arranged(claimOne, (sql, claim) => {
+      const move = { kind: 'finish', response: RESPONSE, retentionSeconds } as const
+      return recordEach(sql, [{ claim, move, record: recordOf(claim, 'requires_capture') }])
+    }),
   }
 }
 
