@@ -4,7 +4,6 @@ import { showId } from '../../src/domain/resource-id.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/idempotency-key.ts'
 import { wireEncryption } from '../../src/wiring.ts'
 import { startDatabase, type Measuring } from '../benchmark.ts'
-import { benchConfig } from '../engine.ts'
 import { readPlans, type Plan } from '../plans.ts'
 import type { Progress } from '../progress.ts'
 import { publish, type Plot, type Table } from '../report.ts'
@@ -22,7 +21,7 @@ import { FACTOR, judgeLatency, type JudgedFigure } from './judge-latency.ts'
 import { judgePlans, type JudgedPlan, type SizedPlans } from './judge-plans.ts'
 import { maintenanceStatements } from './maintenance-statements.ts'
 import { withPaused } from './paused-processes.ts'
-import { paymentStatements } from './statements.ts'
+import { paymentStatements, settingsFor } from './statements.ts'
 
 const DEPENDS_ON_SIZE = 1
 
@@ -175,7 +174,7 @@ async function explainStatements(
   [completed]: readonly CompletedKey[],
 ): Promise<Plan[]> {
   if (completed === undefined) throw new Error('there is no completed key')
-  const settings = benchConfig(databaseUrl)
+  const settings = settingsFor(databaseUrl)
   wireEncryption(settings)
   return await readPlans(databaseUrl, [
     ...paymentStatements({ settings, tenant, completed }),

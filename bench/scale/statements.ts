@@ -1,7 +1,7 @@
 // Lists the statements that a payment runs from the request to the final answer. Each is called as
 // the service calls it, and its writes are rolled back.
-import { randomUUID } from 'node:crypto'
-import type { Config } from '../../src/config.ts'
+import { createHash, randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
+import { readConfig, type Config } from '../../src/config.ts'
 import {
   countActiveKeys,
   findIdempotencyKey,
@@ -11,14 +11,15 @@ import { authenticateKey } from '../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import type { Intent } from '../../src/db/idempotency/intent.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
-import { findPayment } from '../../src/db/payments/payments.ts'
+import { reserveIntent } from '../../src/db/idempotency/intents.ts'
+import { detailsOfPayment, findPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { type PhaseRecord, recordEach } from '../../src/db/operations/record-phases.ts'
 import { OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { fetchFairly } from '../../src/db/queue/fair-fetch.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
+import { createPayment } from '../../src/operations/create-payment/phases.ts'
 import { arranged, statementsOf, type Calls, type Statement } from '../plans.ts'
-import { reservePayment } from '../reserve-payment.ts'
 import type { CompletedKey } from '../speed/payment-requests.ts'
 import type { BenchTenant } from '../stack.ts'
 
@@ -89,6 +90,51 @@ function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture')
 
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
-function reserve(sql: Sql, { tenant, settings }: StatementParts, key?: string): Promise<Intent> {
-  return reservePayment(sql, tenant.id, settings, key)
+const FINGERPRINT = createHash('sha256').update('a payment').digest()
+
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: 'An order of the shop',
+  reference: null,
+  metadata: {},
+} as const
+
+/** Reserves a payment with the API's own statement. */
+export async function reserve(
+  sql: Sql,
+  { tenant, settings }: Pick<StatementParts, 'tenant' | 'settings'>,
+  key: string = randomUUID(),
+): Promise<Intent> {
+  const reservation = {
+    tenantId: tenant.id,
+    id: randomUUIDv7(),
+    key,
+    fingerprint: FINGERPRINT,
+    operation: createPayment.name,
+    paymentId: randomUUIDv7(),
+    refundId: null,
+    parameters: {},
+    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+    details: detailsOfPayment(PAYMENT, 'stripe'),
+  }
+  await reserveIntent(sql, reservation, insertPayments)
+  return reservation
+}
+
+/**
+ * Returns the service's default settings, for functions that are called in this process. Variables
+ * of the shell are ignored, and the provider is unreachable: nothing called here needs it.
+ */
+export function settingsFor(databaseUrl: string): Config {
+  return readConfig({
+    DATABASE_URL: databaseUrl,
+    STRIPE_SECRET_KEY: 'sk_test_mock',
+    // A port on which nothing listens.
+    STRIPE_API_BASE: 'http://127.0.0.1:9',
+    ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+  })
 }

@@ -1,9 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { benchConfig } from '../../../bench/engine.ts'
 import { readPlans } from '../../../bench/plans.ts'
-import { reservePayment } from '../../../bench/reserve-payment.ts'
 import { maintenanceStatements } from '../../../bench/scale/maintenance-statements.ts'
-import { paymentStatements } from '../../../bench/scale/statements.ts'
+import { paymentStatements, reserve, settingsFor } from '../../../bench/scale/statements.ts'
 import { seedAll } from '../../../bench/seed.ts'
 import { openStore } from '../../../src/db/connection/client.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
@@ -22,16 +20,17 @@ test('explains every statement of a payment and of maintenance twice, and keeps 
     poolSize: 1,
     timeoutMs: 20_000,
   })
-  const settings = benchConfig(url)
+  const settings = settingsFor(url)
   const apiKey = 'sk_test_statements'
   const id = await createTenant(store, { name: 'test', apiKey })
-  const { key, paymentId } = await reservePayment(store.sql, id, settings)
+  const tenant = { id, apiKey }
+  const { key, paymentId } = await reserve(store.sql, { tenant, settings })
   const completed = { key, paymentId: showId('pay', paymentId ?? '') }
-  await seedAll(store.sql, { keys: KEYS, tenants: [{ id, apiKey }] }, () => {})
+  await seedAll(store.sql, { keys: KEYS, tenants: [tenant] }, () => {})
   const countKeys = async () => (await store.sql`select from idempotency_keys`).count
   const keys = await countKeys()
   const statements = [
-    ...paymentStatements({ settings, tenant: { id, apiKey }, completed }),
+    ...paymentStatements({ settings, tenant, completed }),
     ...maintenanceStatements(settings),
   ]
 
