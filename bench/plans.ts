@@ -1,6 +1,7 @@
 // The plans of the very statements that run: auto_explain reports each one as it is executed, with its
 // time and buffers. A statement is explained at first, and when it has run so often that Postgres has
-// decided whether to plan it anew for its parameters each time.
+// decided whether to plan it anew for its parameters each time. Judges whether the plans of a
+// statement are the same at every table size.
 import postgres from 'postgres'
 import { planning, types, type Sql } from '../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../src/config.ts'
@@ -141,8 +142,46 @@ function namesIn(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
 }
 
+export interface SizedPlans {
+  readonly size: number
+  readonly plans: readonly Plan[]
+}
+
+export interface JudgedPlan {
+  readonly of: string
+  readonly statement: string
+  readonly indexes: readonly string[]
+  /** Large tables with a sequential scan at any size. */
+  readonly scanned: readonly string[]
+  /** The sizes at which the plan differs from the one at the smallest size. */
+  readonly changesAt: readonly number[]
+}
+
+/** Returns one judgement per statement. A custom and a generic plan are both compared. */
+export function judgePlans(sized: readonly SizedPlans[]): JudgedPlan[] {
+  const [smallest, ...larger] = sized
+  if (smallest === undefined) return []
+  const names = [...new Set(smallest.plans.map(({ statement }) => statement))]
+  return names.map((statement) => {
+    const of = ({ plans }: SizedPlans) => plans.filter((plan) => plan.statement === statement)
+    const all = sized.flatMap(of)
+    const shape = shapesOf(of(smallest))
+    return {
+      of: all[0]?.of ?? '',
+      statement,
+      indexes: [...new Set(all.flatMap(({ indexes }) => indexes))],
+      scanned: [...new Set(all.flatMap(({ wrongly }) => wrongly))],
+      changesAt: larger.filter((one) => shapesOf(of(one)) !== shape).map(({ size }) => size),
+    }
+  })
+}
+
+function shapesOf(plans: readonly Plan[]): string {
+  return plans.map(shapeOf).join('\n\n')
+}
+
 /** What two plans of a statement have in common: their nodes, without costs, times and parameters. */
-export function shapeOf({ text }: Pick<Plan, 'text'>): string {
+function shapeOf({ text }: Pick<Plan, 'text'>): string {
   const nodes = text.split('\n').filter((line) => line.includes('(cost='))
   return nodes.map((line) => line.replace(/\(cost=.*$/, '').trim()).join('\n')
 }

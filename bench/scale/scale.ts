@@ -1,13 +1,15 @@
 // Runs `npm run bench -- --scale`: the same measurements with more and more payments in the tables,
 // then with more workers. Neither plans nor latency may depend on the number of earlier payments.
+import { statfs } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { showId } from '../../src/domain/resource-id.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/idempotency-key.ts'
 import { wireEncryption } from '../../src/wiring.ts'
 import { startDatabase, type Measuring } from '../benchmark.ts'
-import { readPlans, type Plan } from '../plans.ts'
+import { judgePlans, readPlans, type JudgedPlan, type Plan, type SizedPlans } from '../plans.ts'
 import type { Progress } from '../progress.ts'
+import { UsageError } from '../options.ts'
 import { publish, type Plot, type Table } from '../report.ts'
-import { ensureRoom } from '../room.ts'
 import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
 import { runConditions, type Condition } from '../speed/conditions.ts'
@@ -18,9 +20,7 @@ import { subjectNamed, type SubjectName } from '../speed/subjects.ts'
 import { countUnexpected, plotsOfRows, tableOfRows } from '../speed/summary.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
 import { FACTOR, judgeLatency, type JudgedFigure } from './judge-latency.ts'
-import { judgePlans, type JudgedPlan, type SizedPlans } from './judge-plans.ts'
 import { maintenanceStatements } from './maintenance-statements.ts'
-import { withPaused } from './paused-processes.ts'
 import { paymentStatements, settingsFor } from './statements.ts'
 
 const DEPENDS_ON_SIZE = 1
@@ -45,6 +45,25 @@ export async function announceScale(options: BenchOptions, progress: Progress): 
   const runs = rounds * (sizes.length * each + WORKERS.numbers)
   const work = runs * (seconds + OVERHEAD_SECONDS) + (2 * all) / KEYS_PER_SECOND + 60
   progress.say(`${sizes.length} sizes: ${room}; about ${Math.ceil(work / 60)} minutes`)
+}
+
+/** The most that PostgreSQL keeps of its write-ahead log. */
+const LOG_BYTES = 1.5e9
+
+/**
+ * Returns the needed and the free space as text: `about 4.00 GB in /var/tmp, of 40.00 GB free`.
+ *
+ * @throws UsageError when there is not enough space.
+ */
+async function ensureRoom(folder: string, databaseBytes: number): Promise<string> {
+  const needed = databaseBytes + LOG_BYTES
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const show = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`
+  if (free >= needed) return `about ${show(needed)} in ${folder}, of ${show(free)} free`
+  throw new UsageError(
+    `${folder} needs room for about ${show(needed)} and has ${show(free)}; choose another --folder`,
+  )
 }
 
 export async function measureScale(measuring: Measuring): Promise<number> {
@@ -91,6 +110,27 @@ export async function measureScale(measuring: Measuring): Promise<number> {
     latency.every(({ verdict }) => verdict === 'flat') &&
     plans.every((plan) => verdictOf(plan) === SAME)
   return isIndependent && unexpected === 0 ? 0 : DEPENDS_ON_SIZE
+}
+
+/**
+ * Long enough for a worker to receive the jobs it is fetching, and for a resumed one to catch up.
+ */
+const CATCH_UP_MS = 200
+
+/**
+ * Runs the work while the processes are paused. They must have completed all earlier operations.
+ */
+async function withPaused<Result>(
+  pids: readonly number[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await delay(CATCH_UP_MS)
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  try {
+    return await work()
+  } finally {
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+  }
 }
 
 /** All workers run from the start, and the surplus is paused, so that their numbers are measured in turn. */
