@@ -40,11 +40,8 @@ export interface Plan {
   readonly statement: string
   readonly planned: 'at first' | 'after many runs'
   readonly text: string
-  readonly indexes: readonly string[]
-  /** Tables that are read from end to end. */
+  /** Large tables that are read from end to end: this must not be. */
   readonly scanned: readonly string[]
-  /** Those of them that grow with the number of keys: this must not be. */
-  readonly wrongly: readonly string[]
 }
 
 /** Tables that grow with the number of keys, or with what was ever paid. */
@@ -66,9 +63,9 @@ export async function readPlans(
     for (const statement of statements) {
       for (let run = 1; run <= RUNS; run += 1) {
         const texts = await explain(sql, statement, heard)
-        if (run === 1) plans.push(...texts.map((text) => planOf(statement, 'at first', text)))
-        if (run < RUNS) continue
-        plans.push(...texts.map((text) => planOf(statement, 'after many runs', text)))
+        if (run > 1 && run < RUNS) continue
+        const planned = run === 1 ? 'at first' : 'after many runs'
+        plans.push(...texts.map((text) => planOf(statement, planned, text)))
       }
     }
   } finally {
@@ -126,20 +123,9 @@ function cutPlan(notice: string): string {
 }
 
 function planOf({ of, name }: Statement, planned: Plan['planned'], text: string): Plan {
-  const scanned = namesIn(text, /Seq Scan on (\w+)/g)
-  return {
-    of,
-    statement: name,
-    planned,
-    text,
-    indexes: namesIn(text, /(?: using|Bitmap Index Scan on) (\w+)/g),
-    scanned,
-    wrongly: scanned.filter((table) => LARGE.test(table)),
-  }
-}
-
-function namesIn(text: string, pattern: RegExp): string[] {
-  return [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
+  const tables = new Set([...text.matchAll(/Seq Scan on (\w+)/g)].map(([, table = '']) => table))
+  const scanned = [...tables].filter((table) => LARGE.test(table))
+  return { of, statement: name, planned, text, scanned }
 }
 
 export interface SizedPlans {
@@ -150,7 +136,6 @@ export interface SizedPlans {
 export interface JudgedPlan {
   readonly of: string
   readonly statement: string
-  readonly indexes: readonly string[]
   /** Large tables with a sequential scan at any size. */
   readonly scanned: readonly string[]
   /** The sizes at which the plan differs from the one at the smallest size. */
@@ -169,8 +154,7 @@ export function judgePlans(sized: readonly SizedPlans[]): JudgedPlan[] {
     return {
       of: all[0]?.of ?? '',
       statement,
-      indexes: [...new Set(all.flatMap(({ indexes }) => indexes))],
-      scanned: [...new Set(all.flatMap(({ wrongly }) => wrongly))],
+      scanned: [...new Set(all.flatMap(({ scanned }) => scanned))],
       changesAt: larger.filter((one) => shapesOf(of(one)) !== shape).map(({ size }) => size),
     }
   })
