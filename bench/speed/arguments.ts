@@ -75,42 +75,47 @@ const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
 /** In a short measurement two payments decide the p99, so it varies from round to round. */
 const BESIDE_SLOW = { ...USUAL, seconds: 10 }
-const ROUNDS: Readonly<Record<Mode, number>> = {
-  speed: 3,
-  soak: 3,
-  scale: 3,
-  'slow-clients': 5,
-}
 
-/** The modes that an option applies to. --help and --folder apply to all modes. */
-const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale', 'slow-clients'],
-  peers: ['speed'],
-  seconds: ['speed', 'scale', 'slow-clients'],
-  rounds: ['speed', 'scale', 'slow-clients'],
-  payments: ['speed', 'soak', 'slow-clients'],
-  rate: ['soak'],
-  'scale-max': ['scale'],
-  sockets: ['slow-clients'],
-}
+const MEASURED: readonly Mode[] = ['speed', 'scale', 'slow-clients']
+
+/** The options: the bounds of numbers, and the modes that an option applies to, if not to all. */
+const OPTIONS = {
+  quick: { type: 'boolean', modes: MEASURED },
+  peers: { type: 'boolean', modes: ['speed'] },
+  seconds: { type: 'string', modes: MEASURED, min: 1, max: 600 },
+  rounds: { type: 'string', modes: MEASURED, min: 1, max: 100 },
+  payments: {
+    type: 'string',
+    modes: ['speed', 'soak', 'slow-clients'],
+    min: 1_000,
+    max: 10_000_000,
+  },
+  soak: { type: 'string', min: 1, max: 1_440 },
+  rate: { type: 'string', modes: ['soak'], min: 1, max: 10_000 },
+  scale: { type: 'boolean' },
+  'scale-max': { type: 'string', modes: ['scale'], min: 10_000, max: 10_000_000 },
+  'slow-clients': { type: 'boolean' },
+  sockets: { type: 'string', modes: ['slow-clients'], min: 100, max: 5_000 },
+  folder: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const
 
 /**
  * @throws UsageError when an option is unknown, out of its bounds, or does not apply to the mode.
  */
 export function readArguments(args: readonly string[]): BenchOptions {
-  const values = parse(args)
+  const values = parseOptions(args, OPTIONS)
   const mode = modeOf(values)
-  rejectIgnored(values, mode)
-  const isQuick = values.quick === true
-  const usual = durationsOf(mode, isQuick)
-  const number = (name: keyof typeof BOUNDS, preset: number) =>
-    readNumber(`--${name}`, values[name], { usual: preset, ...BOUNDS[name] })
+  rejectIgnored(Object.keys(values), mode)
+  const usual = durationsOf(mode, values.quick === true)
+  const number = (name: NumberName, preset: number) =>
+    readNumber(`--${name}`, values[name], { usual: preset, ...OPTIONS[name] })
   return {
     help: values.help ?? false,
     mode,
     peers: values.peers ?? false,
     seconds: number('seconds', usual.seconds),
-    rounds: number('rounds', ROUNDS[mode]),
+    rounds: number('rounds', mode === 'slow-clients' ? 5 : 3),
     concurrencies: usual.concurrencies,
     payments: number('payments', 20_000),
     minutes: number('soak', 0),
@@ -121,24 +126,14 @@ export function readArguments(args: readonly string[]): BenchOptions {
   }
 }
 
+type NumberName = 'seconds' | 'rounds' | 'payments' | 'soak' | 'rate' | 'scale-max' | 'sockets'
+
 function durationsOf(mode: Mode, isQuick: boolean) {
   if (isQuick) return QUICK
   return mode === 'slow-clients' ? BESIDE_SLOW : USUAL
 }
 
-const BOUNDS = {
-  seconds: { min: 1, max: 600 },
-  rounds: { min: 1, max: 100 },
-  payments: { min: 1_000, max: 10_000_000 },
-  soak: { min: 1, max: 1_440 },
-  rate: { min: 1, max: 10_000 },
-  'scale-max': { min: 10_000, max: 10_000_000 },
-  sockets: { min: 100, max: 5_000 },
-} as const
-
-type Values = ReturnType<typeof parse>
-
-function modeOf(values: Values): Mode {
+function modeOf(values: Partial<Record<Mode, unknown>>): Mode {
   const modes = (['soak', 'scale', 'slow-clients'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
@@ -147,30 +142,10 @@ function modeOf(values: Values): Mode {
   return mode
 }
 
-function rejectIgnored(values: Values, mode: Mode): void {
-  const ignored = Object.keys(values).filter(
-    (name) => MODES_OF_OPTION[name]?.includes(mode) === false,
-  )
-  const [first] = ignored
-  if (first === undefined) return
+function rejectIgnored(names: readonly string[], mode: Mode): void {
+  const options: Record<string, { type: string; modes?: readonly Mode[] }> = OPTIONS
+  const ignored = names.find((name) => options[name]?.modes?.includes(mode) === false)
+  if (ignored === undefined) return
   const beside = mode === 'speed' ? 'without --soak, --scale or --slow-clients' : `with --${mode}`
-  throw new UsageError(`--${first} has no effect ${beside}`)
-}
-
-function parse(args: readonly string[]) {
-  return parseOptions(args, {
-    quick: { type: 'boolean' },
-    peers: { type: 'boolean' },
-    seconds: { type: 'string' },
-    rounds: { type: 'string' },
-    payments: { type: 'string' },
-    soak: { type: 'string' },
-    rate: { type: 'string' },
-    scale: { type: 'boolean' },
-    'scale-max': { type: 'string' },
-    'slow-clients': { type: 'boolean' },
-    sockets: { type: 'string' },
-    folder: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  })
+  throw new UsageError(`--${ignored} has no effect ${beside}`)
 }
