@@ -65,9 +65,8 @@ The effect of slow clients, which hold connections and send little:
 
 Prints one table and writes bench-report/latest.json and latest.html. The names
 are soak, scale or slow-clients for the other modes.
-Exit code: 0 measured; 1 an answer was unexpected, a webhook did not arrive, a curve
-of the soak grows, or a plan or a latency changes with size; 2 usage error; 3 not
-measured; 130 interrupted.
+Exit code: 0 measured; 1 an answer was unexpected, a curve of the soak grows, or a plan
+or a latency changes with size; 2 usage error; 3 not measured; 130 interrupted.
 `
 
 const QUICK = { seconds: 0.5, concurrencies: [1, 16] }
