@@ -1,5 +1,5 @@
-// Shows the progress of long work. On a terminal it is a bar. Elsewhere it is a line after each
-// tenth of the work, and at least one every 30 seconds.
+// Shows the progress of long work. On a terminal it is a bar. Elsewhere it is a line at the
+// beginning, every 30 seconds, and at the end.
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
@@ -13,13 +13,11 @@ export interface Progress {
   end(): void
 }
 
-export function progressOn(
-  stream: Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean },
-): Progress {
-  return stream.isTTY === true ? barsOn(stream as NodeJS.WriteStream) : linesOn(stream)
-}
+const CLEAR_LINE = '\r\u001b[K'
 
-function barsOn(stream: NodeJS.WriteStream): Progress {
+const LINE_EVERY_MS = 30_000
+
+export function progressOn(stream: NodeJS.WriteStream): Progress {
   let bar: SingleBar | undefined
   const end = () => {
     bar?.stop()
@@ -27,11 +25,18 @@ function barsOn(stream: NodeJS.WriteStream): Progress {
   }
   return {
     // The line replaces a visible bar, which is drawn again below it.
-    say: (line) => void stream.write(`${bar === undefined ? '' : CLEAR_LINE}${line}\n`),
+    say: (line) =>
+      void stream.write(`${bar !== undefined && stream.isTTY ? CLEAR_LINE : ''}${line}\n`),
     begin(what, steps) {
       end()
-      const format = `${what}  [{bar}] {percentage} %  {value} of {total}, {eta_formatted} left`
-      const own = new SingleBar({ stream, format, hideCursor: true, clearOnComplete: true })
+      const own = new SingleBar({
+        stream,
+        format: `${what}  [{bar}] {percentage} %  {value} of {total}, {eta_formatted} left`,
+        hideCursor: true,
+        clearOnComplete: true,
+        noTTYOutput: true,
+        notTTYSchedule: LINE_EVERY_MS,
+      })
       own.start(steps, 0)
       bar = own
       return (done) => {
@@ -41,47 +46,4 @@ function barsOn(stream: NodeJS.WriteStream): Progress {
     },
     end,
   }
-}
-
-const CLEAR_LINE = '\r\u001b[K'
-
-const LINES_EACH = 10
-const SILENCE_MAX_MS = 30_000
-
-function linesOn(stream: Pick<NodeJS.WriteStream, 'write'>): Progress {
-  let watching: NodeJS.Timeout | undefined
-  const end = () => clearInterval(watching)
-  return {
-    say: (line) => void stream.write(`${line}\n`),
-    begin(what, steps) {
-      end()
-      const beganAt = performance.now()
-      let [done, shown] = [0, 0]
-      const show = () => {
-        watching?.refresh()
-        stream.write(`${what}: ${describeProgress(done, steps, performance.now() - beganAt)}\n`)
-      }
-      watching = setInterval(show, SILENCE_MAX_MS).unref()
-      return (now) => {
-        done = now
-        const share = Math.floor((done / steps) * LINES_EACH)
-        if (share !== shown) show()
-        shown = share
-        if (done >= steps) end()
-      }
-    },
-    end,
-  }
-}
-
-/** Describes how many steps are done and, extrapolated from them, how long the rest takes. */
-function describeProgress(done: number, steps: number, ms: number): string {
-  const counts = `${done} of ${steps}`
-  if (done === 0 || done >= steps) return counts
-  return `${counts}, ${showTime((ms * (steps - done)) / done)} left`
-}
-
-function showTime(ms: number): string {
-  const seconds = Math.round(ms / 1_000)
-  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
