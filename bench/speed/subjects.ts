@@ -7,7 +7,7 @@ import { anyOf } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'
 import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
 import { measureHotKey } from './hot-key.ts'
-import { runLoad, type Answers, type LoadRequest } from './load.ts'
+import { runLoad, type Answers, type Load, type LoadRequest } from './load.ts'
 import {
   authorize,
   authorized,
@@ -46,8 +46,57 @@ export interface Subject {
   readonly withoutRowSecurity?: boolean
   /** The only number of clients to measure, when it is always the same. */
   readonly clients?: number
-  /** @param owner the database, with its owner's login. */
-  readonly run: (place: Place, concurrency: number, seconds: number, owner: Sql) => Promise<Answers>
+  readonly run: Run
+}
+
+/** @param owner the database, with its owner's login. */
+type Run = (place: Place, concurrency: number, seconds: number, owner: Sql) => Promise<Answers>
+
+type UrlName = 'apiUrl' | 'providerUrl' | 'bareUrl' | 'unkeyedUrl' | 'dbosUrl'
+
+/** Sends requests to one of the servers, and expects the status. */
+function loadOf(url: UrlName, expected: Load['expected'], next: (place: Place) => LoadRequest) {
+  return (place: Place, concurrency: number, seconds: number): Promise<Answers> =>
+    runLoad({
+      url: place[url] ?? '',
+      concurrency,
+      seconds,
+      expected,
+      next: () => next(place),
+      signal: place.signal,
+    })
+}
+
+/** Runs lean statements. */
+function leanOf(what: LoopCommand['what']): Run {
+  return async ({ lean, tenant }, concurrency, seconds) => {
+    if (lean === undefined) throw new Error('no process runs the lean statements')
+    const report = await lean.ask({ what, tenantId: tenant.id, concurrency, seconds })
+    return { ...report, unexpected: 0, non2xx: 0 }
+  }
+}
+
+const accept = loadOf('apiUrl', 202, ({ tenant }) =>
+  post('/v1/payments', { ...keyed(tenant, randomUUID()), prefer: 'respond-async' }),
+)
+
+export const payUntilSucceeded = loadOf('apiUrl', 201, ({ tenant }) => payAndWait(tenant))
+
+const replay = ({ tenant, completed }: Place) =>
+  post('/v1/payments', keyed(tenant, anyOf(completed).key))
+
+const get = ({ tenant, completed }: Place): LoadRequest => ({
+  method: 'GET',
+  path: `/v1/payments/${anyOf(completed).paymentId}`,
+  headers: authorized(tenant),
+})
+
+let turn = 0
+
+function mixed(place: Place): LoadRequest {
+  turn += 1
+  if (turn % 4 === 1) return payAndWait(place.tenant)
+  return turn % 4 === 3 ? replay(place) : get(place)
 }
 
 export const subjects = [
@@ -55,37 +104,30 @@ export const subjects = [
     name: 'lean_intent',
     title: 'lean intent: key, payment, job',
     pausesWorker: true,
-    run: (place, concurrency, seconds) => loop(place, 'intent', concurrency, seconds),
+    run: leanOf('intent'),
   },
   {
     name: 'lean_payment',
     title: 'lean payment: six commits',
     pausesWorker: true,
-    run: (place, concurrency, seconds) => loop(place, 'payment', concurrency, seconds),
+    run: leanOf('payment'),
   },
   {
     name: 'express',
     title: 'Express alone: POST, a body of the same size',
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.bareUrl ?? '', concurrency, seconds, expected: 202 }, () =>
-        post('/express', {}),
-      ),
+    run: loadOf('bareUrl', 202, () => post('/express', {})),
   },
   {
     name: 'select',
     title: 'Express and one prepared SELECT of a key',
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.bareUrl ?? '', concurrency, seconds, expected: 201 }, () =>
-        post('/select', {
-          tenant: place.tenant.id,
-          'idempotency-key': anyOf(place.completed).key,
-        }),
-      ),
+    run: loadOf('bareUrl', 201, ({ tenant, completed }) =>
+      post('/select', { tenant: tenant.id, 'idempotency-key': anyOf(completed).key }),
+    ),
   },
   {
     name: 'provider',
     title: 'Stripe stand-in alone: one call',
-    run: authorizeAtProvider,
+    run: loadOf('providerUrl', 200, authorize),
   },
   {
     name: 'accept',
@@ -104,10 +146,7 @@ export const subjects = [
     name: 'accept_unkeyed',
     title: 'accept, without idempotency',
     pausesWorker: true,
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.unkeyedUrl ?? '', concurrency, seconds, expected: 202 }, () =>
-        post('/unkeyed/payments', authorized(place.tenant)),
-      ),
+    run: loadOf('unkeyedUrl', 202, ({ tenant }) => post('/unkeyed/payments', authorized(tenant))),
   },
   {
     name: 'hot_key',
@@ -130,29 +169,23 @@ export const subjects = [
   {
     name: 'replay',
     title: 'replay: POST with a completed key',
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
-        post('/v1/payments', keyed(place.tenant, anyOf(place.completed).key)),
-      ),
+    run: loadOf('apiUrl', 201, replay),
   },
   {
     name: 'get',
     title: 'GET of a payment',
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.apiUrl, concurrency, seconds, expected: 200 }, () => get(place)),
+    run: loadOf('apiUrl', 200, get),
   },
   {
     name: 'mixed',
     title: 'mixed: a payment, a replay, two GETs',
-    run: mixed,
+    // GET and POST are answered with different ones.
+    run: loadOf('apiUrl', 'any', mixed),
   },
   {
     name: 'dbos',
     title: 'DBOS Transact: the same payment, waiting',
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.dbosUrl ?? '', concurrency, seconds, expected: 201 }, () =>
-        post('/payments', { 'idempotency-key': randomUUID() }),
-      ),
+    run: loadOf('dbosUrl', 201, () => post('/payments', { 'idempotency-key': randomUUID() })),
   },
 ] as const satisfies readonly Subject[]
 
@@ -162,66 +195,4 @@ export function subjectNamed(name: SubjectName): Subject & { readonly name: Subj
   const subject = subjects.find((one) => one.name === name)
   if (subject === undefined) throw new Error(`there is no subject ${name}`)
   return subject
-}
-
-type Target = Pick<Parameters<typeof runLoad>[0], 'url' | 'concurrency' | 'seconds' | 'expected'>
-
-function load({ signal }: Place, target: Target, next: () => LoadRequest): Promise<Answers> {
-  return runLoad({ ...target, next, signal })
-}
-
-async function loop(
-  place: Place,
-  what: LoopCommand['what'],
-  concurrency: number,
-  seconds: number,
-): Promise<Answers> {
-  if (place.lean === undefined) throw new Error('no process runs the lean statements')
-  const report = await place.lean.ask({ what, tenantId: place.tenant.id, concurrency, seconds })
-  return { ...report, unexpected: 0, non2xx: 0 }
-}
-
-/** Makes one call after the other at the provider, without the service. */
-function authorizeAtProvider(
-  { providerUrl, signal }: Pick<Place, 'providerUrl' | 'signal'>,
-  concurrency: number,
-  seconds: number,
-): Promise<Answers> {
-  return runLoad({ url: providerUrl, concurrency, seconds, expected: 200, next: authorize, signal })
-}
-
-function accept(place: Place, concurrency: number, seconds: number): Promise<Answers> {
-  return load(place, { url: place.apiUrl, concurrency, seconds, expected: 202 }, () =>
-    post('/v1/payments', { ...keyed(place.tenant, randomUUID()), prefer: 'respond-async' }),
-  )
-}
-
-export function payUntilSucceeded(
-  place: Place,
-  concurrency: number,
-  seconds: number,
-): Promise<Answers> {
-  return load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
-    payAndWait(place.tenant),
-  )
-}
-
-/** Accepts every 2xx, because GET and POST answer with different ones. */
-function mixed(place: Place, concurrency: number, seconds: number): Promise<Answers> {
-  let turn = 0
-  const next = () => {
-    turn += 1
-    if (turn % 4 === 1) return post('/v1/payments', keyed(place.tenant, randomUUID()))
-    if (turn % 4 === 3) return post('/v1/payments', keyed(place.tenant, anyOf(place.completed).key))
-    return get(place)
-  }
-  return load(place, { url: place.apiUrl, concurrency, seconds, expected: 'any' }, next)
-}
-
-function get({ tenant, completed }: Place): LoadRequest {
-  return {
-    method: 'GET',
-    path: `/v1/payments/${anyOf(completed).paymentId}`,
-    headers: authorized(tenant),
-  }
 }
