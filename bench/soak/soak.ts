@@ -7,8 +7,7 @@ import { publish, type Plot, type Table } from '../report.ts'
 import { seedCompleted } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
 import { rounded } from '../spread.ts'
-import { runLoad } from '../speed/load.ts'
-import { payAndWait } from '../speed/payment-requests.ts'
+import { payUntilSucceeded } from '../speed/subjects.ts'
 import { UNLIMITED, type BenchTenant, type Services } from '../stack.ts'
 import { curvesOf, isBusy, type JudgedCurve } from './curves.ts'
 import { requestDeletion, retentionSecondsOf, shortenRetention } from './retention.ts'
@@ -110,21 +109,14 @@ const TRIAL_SECONDS = 5
 /** Returns half of the throughput of payments that are waited for. */
 async function chooseRate(
   { progress, signal }: Measuring,
-  { apiUrl }: Services,
+  { apiUrl, providerUrl }: Services,
   tenants: readonly BenchTenant[],
 ): Promise<number> {
   progress.say('Measuring the throughput')
   const [tenant] = tenants
   if (tenant === undefined) throw new Error('there is no tenant')
-  const pay = () =>
-    runLoad({
-      url: apiUrl,
-      concurrency: TRIAL_CLIENTS,
-      seconds: TRIAL_SECONDS,
-      expected: 201,
-      next: () => payAndWait(tenant),
-      signal,
-    })
+  const place = { apiUrl, providerUrl, tenant, completed: [], signal }
+  const pay = () => payUntilSucceeded(place, TRIAL_CLIENTS, TRIAL_SECONDS)
   // Warms up: compiles code, plans statements and opens connections.
   await pay()
   const { timesMs, seconds } = await pay()

@@ -4,8 +4,15 @@
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { anyOf, send } from '../requests.ts'
-import { PAYMENT } from '../speed/payment-requests.ts'
+import {
+  anyOf,
+  getOf,
+  keyed,
+  payOnce,
+  post,
+  sendExpecting,
+  type CompletedKey,
+} from '../speed/payment-requests.ts'
 import type { BenchTenant } from '../stack.ts'
 
 /** The most requests that wait for an answer at a time. Further requests are sent late. */
@@ -24,7 +31,7 @@ const TURNS: readonly TrafficKind[] = [
 const REPLAYED_MS = 5_000
 /** The number of payments that are remembered for GETs, replays and refunds. */
 const REMEMBERED = 2_000
-const REFUNDED_MINOR = 500
+const REFUND = JSON.stringify({ amount: 500 })
 
 export interface Target {
   readonly apiUrl: string
@@ -44,10 +51,8 @@ export interface TrafficReport {
   readonly firstUnexpected: string | undefined
 }
 
-interface RecentPayment {
+interface RecentPayment extends CompletedKey {
   readonly tenant: BenchTenant
-  readonly key: string
-  readonly id: string
   readonly at: number
 }
 
@@ -123,61 +128,34 @@ export class Traffic {
   }
 
   async #run(kind: TrafficKind): Promise<void> {
+    const { apiUrl } = this.#target
     if (kind === 'pay') return await this.#pay()
     if (kind === 'replay') {
       const since = performance.now() - REPLAYED_MS
       const { tenant, key } = anyOf(
         this.#recent.slice(this.#recent.findIndex(({ at }) => at >= since)),
       )
-      await this.#send(201, tenant, { path: '/v1/payments', key, body: PAYMENT })
+      const replay = post('/v1/payments', keyed(tenant, key))
+      await sendExpecting(201, apiUrl, this.#agent, replay)
     } else if (kind === 'get') {
-      const { tenant, id } = anyOf(this.#recent)
-      await this.#send(200, tenant, { path: `/v1/payments/${id}` })
+      const { tenant, paymentId } = anyOf(this.#recent)
+      await sendExpecting(200, apiUrl, this.#agent, getOf(tenant, paymentId))
     } else {
       // Removed from the list, so that each payment is refunded once.
-      const { tenant, id } = this.#recent.shift() as RecentPayment
-      const body = JSON.stringify({ amount: REFUNDED_MINOR })
-      const path = `/v1/payments/${id}/refunds`
-      await this.#send(201, tenant, { path, key: randomUUID(), body })
+      const { tenant, paymentId } = this.#recent.shift() as RecentPayment
+      const path = `/v1/payments/${paymentId}/refunds`
+      const refund = post(path, keyed(tenant, randomUUID()), REFUND)
+      await sendExpecting(201, apiUrl, this.#agent, refund)
     }
   }
 
   async #pay(): Promise<void> {
     const tenant = anyOf(this.#target.tenants)
-    const key = randomUUID()
-    const text = await this.#send(201, tenant, { path: '/v1/payments', key, body: PAYMENT })
-    const { id } = JSON.parse(text) as { id: string }
+    const paid = await payOnce(this.#target.apiUrl, tenant, this.#agent)
     this.#payments += 1
-    this.#recent.push({ tenant, key, id, at: performance.now() })
+    this.#recent.push({ tenant, ...paid, at: performance.now() })
     if (this.#recent.length > REMEMBERED) this.#recent.shift()
   }
-
-  /** @throws Error when the answer is not the expected one. */
-  async #send(expected: number, tenant: BenchTenant, parts: RequestParts): Promise<string> {
-    const authorization = `Bearer ${tenant.apiKey}`
-    const call =
-      parts.body === undefined
-        ? { agent: this.#agent, headers: { authorization } }
-        : {
-            agent: this.#agent,
-            method: 'POST',
-            headers: {
-              authorization,
-              'content-type': 'application/json',
-              'idempotency-key': parts.key ?? '',
-            },
-          }
-    const { status, text } = await send(`${this.#target.apiUrl}${parts.path}`, call, parts.body)
-    if (status !== expected) throw new Error(`answered ${status}: ${text}`)
-    return text
-  }
-}
-
-interface RequestParts {
-  readonly path: string
-  readonly key?: string
-  /** Without a body the request is a GET. */
-  readonly body?: string
 }
 
 function emptyTimes(): Record<TrafficKind, number[]> {

@@ -4,11 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/connection/client.ts'
-import { send } from '../requests.ts'
 import { rounded, spreadOf, timed } from '../spread.ts'
 import type { BenchTenant } from '../stack.ts'
 import type { Answers, HotKey } from './load.ts'
-import { keyed, post } from './payment-requests.ts'
+import { keyed, post, send } from './payment-requests.ts'
 
 export function showHotKey({ ownerMs, aloneMs, lockWaits, lockWaitsMost }: HotKey): string {
   return (
@@ -93,15 +92,13 @@ function sendGroup(
   agent: Agent,
   duplicates: number,
 ): Promise<TimedStatus[]> {
-  const { method, path, headers, body } = post('/v1/payments', {
+  const request = post('/v1/payments', {
     ...keyed(tenant, randomUUID()),
     // The API answers at once: the first request of a key with 202, every other one with 409.
     prefer: 'wait=0',
   })
   const sendOne = async () => {
-    const { ms, result } = await timed(() =>
-      send(`${apiUrl}${path}`, { agent, method, headers }, body),
-    )
+    const { ms, result } = await timed(() => send(apiUrl, agent, request))
     return { status: result.status, ms }
   }
   return Promise.all(Array.from({ length: duplicates }, sendOne))

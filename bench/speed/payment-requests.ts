@@ -1,5 +1,8 @@
 // Builds the requests of the load: payments at the service, and authorizations at the provider.
+// Sends single ones with as little processor time as possible, because the load shares the cores of
+// the service that it measures.
 import { randomUUID } from 'node:crypto'
+import { globalAgent, request, type Agent } from 'node:http'
 import type { BenchTenant } from '../stack.ts'
 import type { LoadRequest } from './load.ts'
 
@@ -29,13 +32,16 @@ export function authorized({ apiKey }: BenchTenant): Record<string, string> {
   return { authorization: `Bearer ${apiKey}` }
 }
 
-export function post(path: string, headers: Record<string, string>): LoadRequest {
-  return {
-    method: 'POST',
-    path,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: PAYMENT,
-  }
+export function post(
+  path: string,
+  headers: Record<string, string>,
+  body: string = PAYMENT,
+): LoadRequest {
+  return { method: 'POST', path, headers: { ...headers, 'content-type': 'application/json' }, body }
+}
+
+export function getOf(tenant: BenchTenant, paymentId: string): LoadRequest {
+  return { method: 'GET', path: `/v1/payments/${paymentId}`, headers: authorized(tenant) }
 }
 
 const INTENT = new URLSearchParams({
@@ -64,11 +70,47 @@ export function authorize(): LoadRequest {
 export async function payOnce(
   apiUrl: string,
   tenant: BenchTenant,
-  key: string,
+  agent: Agent = globalAgent,
 ): Promise<CompletedKey> {
-  const headers = { ...keyed(tenant, key), 'content-type': 'application/json' }
-  const response = await fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body: PAYMENT })
-  const payment = (await response.json()) as { id: string }
-  if (response.status !== 201) throw new Error(`a payment was answered with ${response.status}`)
-  return { key, paymentId: payment.id }
+  const key = randomUUID()
+  const text = await sendExpecting(201, apiUrl, agent, post('/v1/payments', keyed(tenant, key)))
+  return { key, paymentId: (JSON.parse(text) as { id: string }).id }
+}
+
+/** Returns the body of the answer. @throws Error when it has another status. */
+export async function sendExpecting(
+  expected: number,
+  url: string,
+  agent: Agent,
+  sent: LoadRequest,
+): Promise<string> {
+  const { status, text } = await send(url, agent, sent)
+  if (status !== expected) throw new Error(`answered ${status}: ${text}`)
+  return text
+}
+
+/** Uses Node's plain client: `fetch` costs as much processor time as the API does. */
+export function send(
+  url: string,
+  agent: Agent,
+  { path, method, headers, body }: LoadRequest,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${url}${path}`, { agent, method, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (part: string) => (text += part))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.on('error', reject)
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** Returns a random item. @throws Error when the list is empty. */
+export function anyOf<Item>(items: readonly Item[]): Item {
+  const item = items[Math.floor(Math.random() * items.length)]
+  if (item === undefined) throw new Error('cannot choose from an empty list')
+  return item
 }

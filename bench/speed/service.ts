@@ -1,5 +1,4 @@
 // Starts the service that a benchmark measures, with completed payments in its tables.
-import { randomUUID } from 'node:crypto'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import { seedAll } from '../seed.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
@@ -21,7 +20,7 @@ export async function startMeasured(measuring: Measuring) {
   const completed: CompletedKey[] = []
   while (completed.length < COMPLETED_KEYS) {
     signal.throwIfAborted()
-    completed.push(await payOnce(services.apiUrl, tenant, randomUUID()))
+    completed.push(await payOnce(services.apiUrl, tenant))
   }
   const parts = await roundPartsOf(measuring, stack, services, { tenant, completed })
   return { machine, tenants, services, parts }

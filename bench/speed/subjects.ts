@@ -3,14 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql } from '../../src/db/connection/client.ts'
 import type { Child } from '../child.ts'
-import { anyOf } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'
 import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
 import { measureHotKey } from './hot-key.ts'
 import { runLoad, type Answers, type Load, type LoadRequest } from './load.ts'
 import {
+  anyOf,
   authorize,
   authorized,
+  getOf,
   keyed,
   payAndWait,
   post,
@@ -85,11 +86,7 @@ export const payUntilSucceeded = loadOf('apiUrl', 201, ({ tenant }) => payAndWai
 const replay = ({ tenant, completed }: Place) =>
   post('/v1/payments', keyed(tenant, anyOf(completed).key))
 
-const get = ({ tenant, completed }: Place): LoadRequest => ({
-  method: 'GET',
-  path: `/v1/payments/${anyOf(completed).paymentId}`,
-  headers: authorized(tenant),
-})
+const get = ({ tenant, completed }: Place) => getOf(tenant, anyOf(completed).paymentId)
 
 let turn = 0
 
