@@ -2,59 +2,17 @@
 // conditions are measured in turn, so that a busy moment of the machine affects all of them.
 import type { Table } from '../report.ts'
 import { medianOf, rounded } from '../spread.ts'
-import { measure, runWarmUp, type Measurement, type RoundParts, type Row } from './rounds.ts'
-import { subjectNamed, type SubjectName } from './subjects.ts'
-
-export interface Condition {
-  readonly name: string
-  readonly parts: RoundParts
-  /** Runs the work under the condition. By default it is always met. */
-  readonly within?: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** The subjects that it cannot have. */
-  readonly without?: readonly SubjectName[]
-}
-
-const always: NonNullable<Condition['within']> = async (work) => await work()
-
-const WARM_UP_MAX_SECONDS = 1.5
+import { runRounds, warmUp, type Condition, type Measurement, type Row } from './rounds.ts'
+import { subjectNamed } from './subjects.ts'
 
 export async function runConditions(
   conditions: readonly Condition[],
   measurements: readonly Measurement[],
   rounds: number,
 ): Promise<Row[]> {
-  const isPossible = ({ without = [] }: Condition) =>
-    measurements.filter(({ subject }) => !without.includes(subject.name))
-  for (const condition of conditions) {
-    const busy = isPossible(condition).filter(({ concurrency }) => concurrency > 1)
-    const short = busy.map((one) => ({
-      ...one,
-      seconds: Math.min(one.seconds, WARM_UP_MAX_SECONDS),
-    }))
-    await (condition.within ?? always)(() => runWarmUp(condition.parts, short))
-  }
-  const count = conditions.reduce((sum, condition) => sum + isPossible(condition).length, 0)
-  const progressed = conditions[0]?.parts.progress.begin('Measuring', rounds * count)
-  const rows: Row[] = []
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const measurement of measurements) {
-      for (const condition of rotated(conditions, round)) {
-        if (!isPossible(condition).includes(measurement)) continue
-        const { name, parts, within = always } = condition
-        parts.signal.throwIfAborted()
-        const row = await within(() => measure(parts, measurement, round))
-        rows.push({ ...row, condition: name })
-        progressed?.(rows.length)
-      }
-    }
-  }
-  return rows
-}
-
-/** Each round starts with a different item. */
-function rotated<Item>(items: readonly Item[], round: number): Item[] {
-  const first = round % items.length
-  return [...items.slice(first), ...items.slice(0, first)]
+  const busy = measurements.filter(({ concurrency }) => concurrency > 1)
+  for (const condition of conditions) await warmUp(condition, busy)
+  return await runRounds(conditions, measurements, rounds)
 }
 
 /** A figure of a subject under a condition, divided by the same one under the first condition. */

@@ -1,11 +1,11 @@
-// Runs the measurements in rounds. A round measures every subject once at every concurrency. Each
-// round has a different order, so that a busy moment of the machine affects all subjects.
+// Runs the measurements in rounds. A round measures every subject once at every concurrency and
+// under every condition. Each round has a different order, so that a busy moment of the machine
+// affects all of them.
 import type { Sql } from '../../src/db/connection/client.ts'
 import { cpuMsOf } from '../cpu.ts'
 import type { Progress } from '../progress.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'
-import type { Answers, HotKey } from './load.ts'
-import { switchRowSecurity } from './row-security.ts'
+import type { HotKey } from './load.ts'
 import { payUntilSucceeded, type Place, type Subject, type SubjectName } from './subjects.ts'
 import { drain, withWorkerPaused } from './unfinished.ts'
 
@@ -47,43 +47,79 @@ export interface RoundParts {
   readonly signal: AbortSignal
 }
 
+/** Under which everything is measured. */
+export interface Condition {
+  /** Absent for the service as it is. */
+  readonly name?: string
+  readonly parts: RoundParts
+  /** Runs the work under the condition. By default it is always met. */
+  readonly within?: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** The subjects that it cannot have. */
+  readonly without?: readonly SubjectName[]
+}
+
 export async function runRounds(
-  parts: RoundParts,
+  conditions: readonly Condition[],
   measurements: readonly Measurement[],
   rounds: number,
 ): Promise<Row[]> {
-  const progressed = parts.progress.begin('Measuring', rounds * measurements.length)
+  const steps = (round: number) =>
+    inRoundOrder(measurements, round).flatMap((measurement) =>
+      rotated(conditions, round)
+        .filter((condition) => isPossible(condition, measurement))
+        .map((condition) => ({ condition, measurement, round })),
+    )
+  const all = Array.from({ length: rounds }, (_, index) => steps(index + 1)).flat()
+  const progressed = conditions[0]?.parts.progress.begin('Measuring', all.length)
   const rows: Row[] = []
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const measurement of inRoundOrder(measurements, round)) {
-      parts.signal.throwIfAborted()
-      rows.push(await measure(parts, measurement, round))
-      progressed(rows.length)
-    }
+  for (const { condition, measurement, round } of all) {
+    const { name, parts, within = always } = condition
+    parts.signal.throwIfAborted()
+    const row = await within(() => measure(parts, measurement, round))
+    rows.push({ ...row, condition: name })
+    progressed?.(rows.length)
   }
   return rows
 }
 
-/** Runs every measurement once and discards the results. */
-export async function runWarmUp(
-  parts: RoundParts,
+const WARM_UP_MAX_SECONDS = 1.5
+
+/**
+ * Runs every measurement once and discards the results: compiles code, plans statements and opens
+ * connections.
+ */
+export async function warmUp(
+  condition: Condition,
   measurements: readonly Measurement[],
 ): Promise<void> {
-  await runRounds(
-    { ...parts, progress: { ...parts.progress, begin: () => () => {} } },
-    measurements,
-    1,
-  )
+  const { parts, within = always } = condition
+  await within(async () => {
+    for (const measurement of measurements.filter((one) => isPossible(condition, one))) {
+      parts.signal.throwIfAborted()
+      const seconds = Math.min(measurement.seconds, WARM_UP_MAX_SECONDS)
+      await measure(parts, { ...measurement, seconds }, 1)
+    }
+  })
+}
+
+const always: NonNullable<Condition['within']> = async (work) => await work()
+
+function isPossible({ without = [] }: Condition, { subject }: Measurement): boolean {
+  return !without.includes(subject.name)
 }
 
 /** Each round starts with a different item, and every second round runs backwards. */
 function inRoundOrder<Item>(items: readonly Item[], round: number): Item[] {
-  const first = Math.floor((items.length * (round - 1)) / 3) % items.length
-  const rotated = [...items.slice(first), ...items.slice(0, first)]
-  return round % 2 === 1 ? rotated : rotated.toReversed()
+  const order = rotated(items, Math.floor((items.length * (round - 1)) / 3))
+  return round % 2 === 1 ? order : order.toReversed()
 }
 
-export async function measure(
+function rotated<Item>(items: readonly Item[], by: number): Item[] {
+  const first = by % items.length
+  return [...items.slice(first), ...items.slice(0, first)]
+}
+
+async function measure(
   parts: RoundParts,
   { subject, concurrency, seconds }: Measurement,
   round: number,
@@ -106,7 +142,7 @@ export async function measure(
     subject: subject.name,
     concurrency,
     round,
-    perSecond: rounded(countOf(answers) / answers.seconds),
+    perSecond: rounded(answers.timesMs.length / answers.seconds),
     latencyMs: spreadOf(answers.timesMs),
     unexpected: answers.unexpected,
     non2xx: answers.non2xx,
@@ -126,8 +162,24 @@ async function switchAndReplan(parts: RoundParts, to: 'enable' | 'disable'): Pro
   await drain({ owner, tenantId: place.tenant.id, signal })
 }
 
-function countOf({ timesMs }: Answers): number {
-  return timesMs.length
+/**
+ * Switches row-level security of all tables that have policies. Prepared statements on them are
+ * planned again. Each table is switched in a transaction of its own: with locks on several, it could
+ * be in a deadlock with a statement of the service.
+ */
+async function switchRowSecurity(sql: Sql, to: 'enable' | 'disable'): Promise<void> {
+  await sql.unsafe(`
+    do $$
+    declare
+      walled regclass;
+    begin
+      for walled in select distinct polrelid::regclass from pg_policy loop
+        execute format('alter table %s ${to} row level security', walled);
+        commit;
+      end loop;
+    end
+    $$
+  `)
 }
 
 async function readCpu(

@@ -10,7 +10,7 @@ import { publish, type Table } from '../report.ts'
 import { UNLIMITED, type BenchStack, type Services } from '../stack.ts'
 import type { BenchOptions } from './arguments.ts'
 import { ratiosOf, type Ratio } from './ratios.ts'
-import { runRounds, runWarmUp, type Measurement, type RoundParts } from './rounds.ts'
+import { runRounds, warmUp, type Measurement, type RoundParts } from './rounds.ts'
 import { startMeasured } from './service.ts'
 import { countNon2xx, countUnexpected, plotsOfRows, tableOfRows } from './summary.ts'
 import { subjects, type Place, type SubjectName } from './subjects.ts'
@@ -38,8 +38,12 @@ export async function measureSpeed(measuring: Measuring): Promise<number> {
   try {
     const parts = await startCompared(measuring, measured, lean)
     // A single round compares nothing.
-    if (options.rounds > 1) await warmUp(parts, options)
-    const rows = await runRounds(parts, measurementsOf(options), options.rounds)
+    if (options.rounds > 1) {
+      await warmUp({ parts }, measurementsOf({ ...options, concurrencies: [16] }))
+      await parts.owner`vacuum (analyze)`
+      await parts.owner`checkpoint`
+    }
+    const rows = await runRounds([{ parts }], measurementsOf(options), options.rounds)
     const [unexpected, non2xx] = [countUnexpected(rows), countNon2xx(rows)]
     const details = ratiosOf(rows)
     const ratios = Object.fromEntries(details.map(({ name, value }) => [name, value ?? null]))
@@ -126,16 +130,6 @@ async function startServer(stack: BenchStack, script: string, settings: Record<s
   const port = await findFreePort()
   const { pid } = await stack.start(script, { ...settings, PORT: String(port) })
   return { pid, url: `http://127.0.0.1:${port}` }
-}
-
-const WARM_UP_MAX_SECONDS = 1.5
-
-/** Compiles code, plans statements and opens connections. */
-async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
-  const seconds = Math.min(options.seconds, WARM_UP_MAX_SECONDS)
-  await runWarmUp(parts, measurementsOf({ ...options, concurrencies: [16], seconds }))
-  await parts.owner`vacuum (analyze)`
-  await parts.owner`checkpoint`
 }
 
 /** The only subjects that a quick run measures with one client, because ratios need them. */

@@ -11,10 +11,9 @@ import {
   compareConditions,
   runConditions,
   tableOfConditions,
-  type Condition,
 } from '../../../bench/speed/conditions.ts'
 import { keyed, post } from '../../../bench/speed/payment-requests.ts'
-import type { Measurement, RoundParts } from '../../../bench/speed/rounds.ts'
+import type { Condition, Measurement, RoundParts } from '../../../bench/speed/rounds.ts'
 import { startMeasured } from '../../../bench/speed/service.ts'
 import { subjectNamed } from '../../../bench/speed/subjects.ts'
 import { countUnexpected, plotsOfRows, tableOfRows } from '../../../bench/speed/summary.ts'
