@@ -1,7 +1,8 @@
 // Judges whether answers take longer with more payments in the tables. A difference counts only if
 // it exceeds the differences between rounds. Processor time is judged too, because a busy machine
 // affects it least.
-import { rounded } from '../spread.ts'
+import { medianOf, rounded } from '../spread.ts'
+import { figures, type ComparedFigure } from '../speed/conditions.ts'
 import type { Row } from '../speed/rounds.ts'
 import type { SubjectName } from '../speed/subjects.ts'
 
@@ -13,8 +14,7 @@ export interface SizedRow extends Row {
 export interface JudgedFigure {
   readonly subject: SubjectName
   readonly concurrency: number
-  /** `cpu` is the processor time per answer, of Node and PostgreSQL together. */
-  readonly figure: 'p50' | 'p99' | 'cpu'
+  readonly figure: Exclude<ComparedFigure['figure'], 'per second'>
   /** The median over the rounds, in milliseconds. */
   readonly at: readonly { readonly size: number; readonly ms: number }[]
   /** The figure at the largest size divided by the figure at the smallest. */
@@ -31,32 +31,23 @@ export const FACTOR = 1.25
  */
 export function judgeLatency(rows: readonly SizedRow[]): JudgedFigure[] {
   const groups = Map.groupBy(rows, ({ subject, concurrency }) => `${subject} ${concurrency}`)
-  return [...groups.values()].flatMap((group) => [
-    judgeFigure(group, 'p50', ({ latencyMs }) => latencyMs.median),
-    judgeFigure(group, 'p99', ({ latencyMs }) => latencyMs.p99),
-    judgeFigure(group, 'cpu', ({ nodeCpuMs, postgresCpuMs }) => nodeCpuMs + postgresCpuMs),
-  ])
+  return [...groups.values()].flatMap((group) =>
+    (['p50', 'p99', 'cpu'] as const).map((figure) => judgeFigure(group, figure)),
+  )
 }
 
-function judgeFigure(
-  rows: readonly SizedRow[],
-  figure: JudgedFigure['figure'],
-  read: (row: Row) => number,
-): JudgedFigure {
+function judgeFigure(rows: readonly SizedRow[], figure: JudgedFigure['figure']): JudgedFigure {
   const bySize = [...Map.groupBy(rows, ({ size }) => size)]
     .toSorted(([a], [b]) => a - b)
-    .map(([size, ofSize]) => ({ size, times: ofSize.map(read).toSorted((a, b) => a - b) }))
-  const at = bySize.map(({ size, times }) => ({
-    size,
-    ms: rounded(times[Math.floor(times.length / 2)] ?? 0),
-  }))
+    .map(([size, ofSize]) => ({ size, times: ofSize.map(figures[figure]) }))
+  const at = bySize.map(({ size, times }) => ({ size, ms: medianOf(times) }))
   const [smallest, largest] = [bySize[0], bySize.at(-1)]
   const [first] = rows
   if (smallest === undefined || largest === undefined || first === undefined) {
     throw new Error('nothing was measured')
   }
   const ratio = (at.at(-1)?.ms ?? 0) / Math.max(Number.EPSILON, at[0]?.ms ?? 0)
-  const separated = (largest.times[0] ?? 0) > (smallest.times.at(-1) ?? 0)
+  const separated = Math.min(...largest.times) > Math.max(...smallest.times)
   const { subject, concurrency } = first
   const verdict = ratio > FACTOR && separated ? 'GROWS' : 'flat'
   return { subject, concurrency, figure, at, ratio: rounded(ratio), verdict }

@@ -1,10 +1,25 @@
 // Defines the curves of a soak: how each is computed from the samples, and how much it may grow and
-// still count as flat.
+// still count as flat. The rule of the verdict is the same for all curves and simple enough to check
+// by hand.
 import { BUSY_LIMIT } from '../machine.ts'
-import { rounded } from '../spread.ts'
+import { medianOf, rounded } from '../spread.ts'
 import { historyTables, steadyTables, type Sample, type TableSize } from './samples.ts'
 import { trafficKinds, type TrafficKind } from './traffic.ts'
-import { judge, type Judgement, type Tolerance } from './verdict.ts'
+
+/** How much a curve may grow and still count as flat. */
+interface Tolerance {
+  /** The factor by which the last third may exceed the middle third. */
+  readonly factor: number
+  /** The additional growth, in the unit of the curve, that is too small to matter. */
+  readonly slack: number
+}
+
+interface Judgement {
+  /** Medians of the middle third and of the last third of the samples. */
+  readonly middle: number | null
+  readonly last: number | null
+  readonly verdict: 'flat' | 'GROWS' | 'not judged'
+}
 
 /** Curves of the same plot have the same unit. */
 interface Curve {
@@ -172,4 +187,29 @@ function readTable(
   const table = tables[name]
   if (table === undefined) throw new Error(`the sample has no table ${name}`)
   return figure(table) / unit
+}
+
+/** The fewest samples of a third that give a meaningful median. */
+const SAMPLES_MIN = 3
+
+/**
+ * Compares the median of the last third with that of the middle third. The curve GROWS when the
+ * last median is above the middle median times the factor, plus the slack. The first third does not
+ * count: caches fill, code is compiled, and autovacuum has not run yet. Samples without a value are
+ * skipped.
+ */
+export function judge(values: readonly (number | null)[], tolerance: Tolerance | null): Judgement {
+  const third = Math.floor(values.length / 3)
+  const middle = medianIfEnough(values.slice(third, values.length - third))
+  const last = medianIfEnough(values.slice(values.length - third))
+  if (middle === null || last === null || tolerance === null)
+    return { middle, last, verdict: 'not judged' }
+  const grows = last > middle * tolerance.factor + tolerance.slack
+  return { middle, last, verdict: grows ? 'GROWS' : 'flat' }
+}
+
+/** Returns null when there are too few samples. */
+function medianIfEnough(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length < SAMPLES_MIN ? null : medianOf(known)
 }

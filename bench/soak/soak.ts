@@ -1,6 +1,8 @@
 // Runs `npm run bench -- --soak`: a sustainable load for minutes, with all maintenance tasks, and a
 // check that memory, latency and tables do not grow.
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/jobs.ts'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
 import { publish, type Plot, type Table } from '../report.ts'
@@ -10,7 +12,6 @@ import { rounded } from '../spread.ts'
 import { payUntilSucceeded } from '../speed/subjects.ts'
 import { UNLIMITED, type BenchTenant, type Services } from '../stack.ts'
 import { curvesOf, isBusy, type JudgedCurve } from './curves.ts'
-import { requestDeletion, retentionSecondsOf, shortenRetention } from './retention.ts'
 import { takeSample, type Sample } from './samples.ts'
 import { Traffic } from './traffic.ts'
 
@@ -58,6 +59,43 @@ export async function measureSoak(measuring: Measuring): Promise<number> {
   )
   const isFlat = answers.unexpected === 0 && curves.every(({ verdict }) => verdict !== 'GROWS')
   return isFlat ? 0 : GROWS
+}
+
+const RETENTION_MIN = 10
+const RETENTION_MAX = 90
+
+/**
+ * A soak reaches the state that a service reaches after days: as many rows are deleted as created.
+ * Returns a twelfth of the soak: the first deletions happen well before its second third.
+ */
+function retentionSecondsOf(minutes: number): number {
+  return Math.min(RETENTION_MAX, Math.max(RETENTION_MIN, Math.round((minutes * 60) / 12)))
+}
+
+/**
+ * The settings allow no less than a day. A trigger sets `expires_at` when a key is written, so that
+ * no row is updated only for this purpose. Jobs take the retention of their queue when they are
+ * created; existing jobs keep theirs.
+ */
+async function shortenRetention(sql: Sql, seconds: number): Promise<void> {
+  await sql.unsafe(`
+    create function expire_soon() returns trigger language plpgsql as $$
+    begin
+      new.expires_at := least(new.expires_at, now() + interval '${seconds} seconds');
+      return new;
+    end $$;
+    create trigger expire_soon before insert or update on idempotency_keys
+    for each row execute function expire_soon();
+  `)
+  await sql`update ${sql(JOB_SCHEMA)}.queue set deletion_seconds = ${seconds}`
+}
+
+/**
+ * Makes the workers delete completed jobs at pg-boss's next check, within seconds. pg-boss's usual
+ * interval is longer than most soaks.
+ */
+async function requestDeletion(sql: Sql): Promise<void> {
+  await sql`update ${sql(JOB_SCHEMA)}.queue set maintain_on = now() - interval '2 days'`
 }
 
 const MARKS = { flat: 'reached', GROWS: 'missed', 'not judged': undefined } as const

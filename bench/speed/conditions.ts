@@ -28,7 +28,7 @@ export interface ComparedFigure extends Pick<Row, 'subject' | 'concurrency' | 'c
   readonly highest: number
 }
 
-const figures: Record<ComparedFigure['figure'], (row: Row) => number> = {
+export const figures: Record<ComparedFigure['figure'], (row: Row) => number> = {
   'per second': ({ perSecond }) => perSecond,
   p50: ({ latencyMs }) => latencyMs.median,
   p99: ({ latencyMs }) => latencyMs.p99,

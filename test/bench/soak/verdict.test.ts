@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { judge } from '../../../bench/soak/verdict.ts'
+import { judge } from '../../../bench/soak/curves.ts'
 
 const tolerance = { factor: 1.2, slack: 2 }
 
