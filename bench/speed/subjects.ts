@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Sql } from '../../src/db/connection/client.ts'
 import type { Child } from '../child.ts'
 import type { BenchTenant } from '../stack.ts'
-import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
+import type { LoopCommand, LoopReport } from './compared/lean-main.ts'
 import { measureHotKey } from './hot-key.ts'
 import { runLoad, type Answers, type Load, type LoadRequest } from './load.ts'
 import {

@@ -73,12 +73,8 @@ interface LeanPayment {
 }
 
 /** Commits the key, the payment and the job. */
-export async function reserveLean(
-  sql: Sql,
-  tenantId: string,
-  key: string = randomUUID(),
-): Promise<LeanPayment> {
-  const [id, paymentId, jobId] = [randomUUIDv7(), randomUUIDv7(), randomUUID()]
+export async function reserveLean(sql: Sql, tenantId: string): Promise<LeanPayment> {
+  const [id, paymentId, jobId, key] = [randomUUIDv7(), randomUUIDv7(), randomUUID(), randomUUID()]
   const { count } = await sql`
     with reserved as (
       insert into lean.keys (tenant_id, id, key, fingerprint, payment_id, job_id)
