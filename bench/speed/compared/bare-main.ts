@@ -31,7 +31,7 @@ app.disable('x-powered-by').disable('etag')
 app.post('/express', express.json(), (_request, response) => {
   response.status(202).json(ANSWER)
 })
-app.post('/select', express.json(), (request, response) => void answerWithStored(request, response))
+app.post('/select', express.json(), answerWithStored)
 app.listen(Number(PORT), '127.0.0.1', announceReady)
 
 async function answerWithStored(request: Request, response: Response): Promise<void> {

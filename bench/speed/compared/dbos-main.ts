@@ -6,22 +6,26 @@ import { randomUUID } from 'node:crypto'
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import { PostgresDataSource } from '@dbos-inc/postgres-datasource'
 import express, { type Request, type Response } from 'express'
+import { parse } from 'pg-connection-string'
 import postgres from 'postgres'
 import Stripe from 'stripe'
 import { announceReady } from '../../../src/process.ts'
 
 const { DATABASE_URL = '', PROVIDER_URL = '', PORT = '' } = process.env
-const { hostname, port } = new URL(PROVIDER_URL)
+const provider = new URL(PROVIDER_URL)
 const POOL = 10
 
 const stripe = new Stripe('sk_test_mock', {
-  host: hostname,
-  port: Number(port),
+  host: provider.hostname,
+  port: Number(provider.port),
   protocol: 'http',
   maxNetworkRetries: 0,
 })
 
-const store = new PostgresDataSource('payments', databaseOptions())
+const { host, port, user = '', password = '', database } = parse(DATABASE_URL)
+const server = { host: host ?? '', port: Number(port), database: database ?? '' }
+const login = { ...server, user, password, max: POOL }
+const store = new PostgresDataSource('payments', login)
 
 interface PaymentRequest {
   readonly amount: number
@@ -68,15 +72,13 @@ async function capture(id: string, intent: string): Promise<number> {
   return amount_received
 }
 
-async function insertPayment(
-  id: string,
-  { amount, currency, ...others }: PaymentRequest,
-): Promise<void> {
+async function insertPayment(id: string, request: PaymentRequest): Promise<void> {
+  const { amount, currency, payment_method, description } = request
   const { client } = PostgresDataSource
   await client`
     with inserted_payment as (
       insert into payments (id, amount, currency, status, payment_method, description)
-      values (${id}, ${amount}, ${currency}, 'processing', ${others.payment_method}, ${others.description})
+      values (${id}, ${amount}, ${currency}, 'processing', ${payment_method}, ${description})
       returning *
     )
     insert into events (payment_id, type, object)
@@ -128,18 +130,6 @@ async function appendRun(id: string, reached: string): Promise<void> {
   await client`insert into phase_runs (payment_id, reached) values (${id}, ${reached})`
 }
 
-function databaseOptions() {
-  const { hostname: host, port: databasePort, username, password, pathname } = new URL(DATABASE_URL)
-  return {
-    host: decodeURIComponent(host),
-    port: Number(databasePort),
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: pathname.slice(1),
-    max: POOL,
-  }
-}
-
 async function makeTables(): Promise<void> {
   const sql = postgres(DATABASE_URL, { max: 1, onnotice: () => {} })
   await sql.unsafe(`
@@ -169,7 +159,7 @@ async function makeTables(): Promise<void> {
 }
 
 await makeTables()
-await PostgresDataSource.initializeDBOSSchema(databaseOptions())
+await PostgresDataSource.initializeDBOSSchema(login)
 DBOS.setConfig({
   name: 'payments',
   systemDatabaseUrl: DATABASE_URL,
@@ -181,18 +171,12 @@ await DBOS.launch()
 
 const app = express()
 app.disable('x-powered-by').disable('etag')
-app.post(
-  '/payments',
-  express.json(),
-  (request, response) => void answerWithPayment(request, response),
-)
+app.post('/payments', express.json(), answerWithPayment)
 app.listen(Number(PORT), '127.0.0.1', announceReady)
 
 async function answerWithPayment(request: Request, response: Response): Promise<void> {
   const workflowID = request.get('idempotency-key') ?? randomUUID()
-  const handle = await DBOS.startWorkflow(pay, { workflowID })(
-    randomUUID(),
-    request.body as PaymentRequest,
-  )
+  const body = request.body as PaymentRequest
+  const handle = await DBOS.startWorkflow(pay, { workflowID })(randomUUID(), body)
   response.status(201).json(await handle.getResult())
 }
