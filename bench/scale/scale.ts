@@ -59,12 +59,13 @@ async function ensureRoom(folder: string, databaseBytes: number): Promise<string
   const needed = databaseBytes + LOG_BYTES
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
-  const show = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`
-  if (free >= needed) return `about ${show(needed)} in ${folder}, of ${show(free)} free`
+  if (free >= needed) return `about ${showGb(needed)} in ${folder}, of ${showGb(free)} free`
   throw new UsageError(
-    `${folder} needs room for about ${show(needed)} and has ${show(free)}; choose another --folder`,
+    `${folder} needs room for about ${showGb(needed)} and has ${showGb(free)}; choose another --folder`,
   )
 }
+
+const showGb = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 
 export async function measureScale(measuring: Measuring): Promise<number> {
   const { options } = measuring
