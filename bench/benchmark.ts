@@ -1,27 +1,23 @@
 // What each mode of a benchmark gets, how it is run, and how it starts its database.
-import { readMachine, warningOf, type Machine } from './machine.ts'
-import type { Progress } from './progress.ts'
+import { once } from 'node:events'
+import { BUSY_LIMIT, readMachine, type Machine } from './machine.ts'
+import type { Working } from './command.ts'
 import type { BenchOptions } from './speed/arguments.ts'
 import type { BenchStack } from './stack.ts'
 
-export interface Measuring {
+export interface Measuring extends Omit<Working<BenchOptions, BenchStack>, 'place'> {
   readonly stack: BenchStack
-  readonly options: BenchOptions
-  readonly progress: Progress
-  /** Aborted by an interrupt. */
-  readonly signal: AbortSignal
 }
 
 /** Starts PostgreSQL and describes the machine. Warns when other processes keep it busy. */
-export async function startDatabase({
-  stack,
-  progress,
-}: Pick<Measuring, 'stack' | 'progress'>): Promise<Machine> {
+export async function startDatabase({ stack, progress }: Measuring): Promise<Machine> {
   progress.say('Starting PostgreSQL')
   await stack.startDatabase()
   const machine = await readMachine(stack.owner.sql)
-  const warning = warningOf(machine)
-  if (warning !== undefined) progress.say(warning)
+  if (machine.busyBefore > BUSY_LIMIT) {
+    const share = Math.round(machine.busyBefore * 100)
+    progress.say(`WARNING: other processes use ${share} % of this machine and distort the figures`)
+  }
   return machine
 }
 
@@ -36,15 +32,11 @@ export async function measureOn(
   // After an interrupt the stack is removed under the measurement. Its rejection is not an error.
   measured.catch(() => {})
   try {
-    return await Promise.race([measured, untilAborted(signal)])
+    await Promise.race([measured, once(signal, 'abort')])
+    signal.throwIfAborted()
+    return await measured
   } catch (error) {
     if (!signal.aborted) process.stderr.write(`${stack.lastLogLines()}\n`)
     throw error
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error))
-  })
 }

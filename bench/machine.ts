@@ -39,13 +39,6 @@ export async function readMachine(sql: Sql): Promise<Machine> {
   }
 }
 
-/** Returns a warning if other processes keep the machine busy. */
-export function warningOf({ busyBefore }: Pick<Machine, 'busyBefore'>): string | undefined {
-  if (busyBefore <= BUSY_LIMIT) return undefined
-  const share = Math.round(busyBefore * 100)
-  return `WARNING: other processes use ${share} % of this machine and distort the figures`
-}
-
 /** Describes the machine in one line. A figure means nothing without it. */
 export function showMachine({ cores, cpu, postgres, node, commit, ...machine }: Machine): string {
   const busy = `${Math.round(machine.busyBefore * 100)} % used by other processes before`
