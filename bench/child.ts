@@ -5,7 +5,6 @@ import { once } from 'node:events'
 
 export interface Child<Command, Report> {
   readonly pid: number
-  tell(command: Command): void
   /** Sends the command and waits for the report. */
   ask(command: Command): Promise<Report>
   end(): void
@@ -13,29 +12,31 @@ export interface Child<Command, Report> {
 
 /**
  * Starts the script and waits until it reports that it is ready. The child is detached, so Ctrl-C
- * does not reach it: it exits when its channel closes.
+ * does not reach it: it exits when its channel closes, at the latest when the signal is aborted.
  */
-export async function startChild<Command extends object | string, Report>(
-  script: string,
+export async function startChild<Command extends object, Report>(
+  script: URL,
+  signal: AbortSignal,
   ...args: readonly string[]
 ): Promise<Child<Command, Report>> {
   const child = fork(script, args, {
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
+  const end = () => {
+    if (child.connected) child.disconnect()
+  }
   await nextMessage(child)
-  const tell = (command: Command) => void child.send(command)
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   return {
     pid: child.pid ?? 0,
-    tell,
     async ask(command) {
       const report = nextMessage(child)
-      tell(command)
+      child.send(command)
       return (await report) as Report
     },
-    end() {
-      if (child.connected) child.disconnect()
-    },
+    end,
   }
 }
 

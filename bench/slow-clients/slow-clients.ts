@@ -1,7 +1,6 @@
 // Runs `npm run bench -- --slow-clients`: the effect of a thousand slow clients on healthy ones. Each round
 // measures with and without slow clients.
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { startChild, type Child } from '../child.ts'
 import type { Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
@@ -15,7 +14,7 @@ import type { SocketsCommand, SocketsReport } from './sockets-main.ts'
 
 const UNEXPECTED_ANSWERS = 1
 
-const SOCKETS = fileURLToPath(new URL('sockets-main.ts', import.meta.url))
+const SOCKETS = new URL('sockets-main.ts', import.meta.url)
 
 const MEASURED_SUBJECTS: readonly SubjectName[] = ['accept', 'pay_wait', 'get']
 
@@ -51,8 +50,8 @@ export async function announceSlowClients(
 export async function measureSlowClients(measuring: Measuring): Promise<number> {
   const { options, signal } = measuring
   const { machine, tenants, parts } = await startMeasured(measuring)
-  const sockets: Sockets = await startChild(SOCKETS, parts.place.apiUrl, tenants[1]?.apiKey ?? '')
-  signal.addEventListener('abort', () => sockets.end())
+  const slowTenant = tenants[1]?.apiKey ?? ''
+  const sockets: Sockets = await startChild(SOCKETS, signal, parts.place.apiUrl, slowTenant)
   const reports: SocketsReport[] = []
   const beside = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     await sockets.ask({ count: options.sockets })

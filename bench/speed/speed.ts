@@ -1,7 +1,6 @@
 // Measures the speed of the service, the limits that PostgreSQL and Express set, and optionally a
 // peer.
 import { randomBytes } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../dev/ports.ts'
 import { startChild } from '../child.ts'
 import type { Measuring } from '../benchmark.ts'
@@ -32,9 +31,8 @@ const OVERHEAD_SECONDS = 0.5
 export async function measureSpeed(measuring: Measuring): Promise<number> {
   const { stack, options, signal } = measuring
   const measured = await startMeasured(measuring)
-  const script = fileURLToPath(new URL('compared/lean-main.ts', import.meta.url))
-  const lean: Lean = await startChild(script, stack.databaseUrl)
-  signal.addEventListener('abort', () => lean.end())
+  const script = new URL('compared/lean-main.ts', import.meta.url)
+  const lean: Lean = await startChild(script, signal, stack.databaseUrl)
   try {
     const parts = await startCompared(measuring, measured, lean)
     // A single round compares nothing.
