@@ -193,16 +193,19 @@ export class BenchStack {
 
   /** The pid of the PostgreSQL server, whose children are its backends. */
   async postgresPid(): Promise<number> {
-    if (this.#postgres === undefined) throw new Error('the database is not started')
-    return (await this.#postgres).pid
+    return (await this.#server()).pid
   }
 
   /**
    * Returns the URL of another database on the same server. Creates the database if it is missing.
    */
   async ensureDatabase(name: string): Promise<string> {
+    return await ensureDatabase(await this.#server(), name)
+  }
+
+  async #server(): Promise<EmbeddedPostgres> {
     if (this.#postgres === undefined) throw new Error('the database is not started')
-    return await ensureDatabase(await this.#postgres, name)
+    return await this.#postgres
   }
 
   /** Returns the last log lines of all processes, to explain a failure. */
@@ -215,12 +218,8 @@ export class BenchStack {
     const all = [this, ...this.#siblings]
     await Promise.all(all.map((stack) => stack.#end()))
     await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
-    await Promise.all(all.map((stack) => stack.#close()))
+    await Promise.all(all.map(async (stack) => await stack.#owner?.close().catch(() => {})))
     await removeThrowawayFolder(this.#folder)
-  }
-
-  async #close(): Promise<void> {
-    await this.#owner?.close().catch(() => {})
   }
 
   async #end(): Promise<void> {
