@@ -25,6 +25,9 @@ export class NoReplyError extends Error {
   override name = 'NoReplyError'
 }
 
+/** The result of a request: its answer, or the reason why there is none. */
+export type Result = Reply | NoReplyError
+
 export class Connection {
   readonly #socket: Socket
   #received: Buffer = Buffer.alloc(0)
@@ -40,14 +43,12 @@ export class Connection {
     })
     // `close` follows every error.
     socket.on('error', () => {})
-    socket.on('close', () => {
-      this.#isEnded = true
-      this.#wake?.()
-    })
-    socket.on('end', () => {
-      this.#isEnded = true
-      this.#wake?.()
-    })
+    for (const end of ['end', 'close']) {
+      socket.on(end, () => {
+        this.#isEnded = true
+        this.#wake?.()
+      })
+    }
   }
 
   static async open(url: string): Promise<Connection> {
@@ -67,11 +68,10 @@ export class Connection {
   }
 
   /**
-   * Sends a request and reads its answer.
-   *
-   * @throws NoReplyError if no answer arrives in time, or bytes arrive that do not belong to it.
+   * Sends a request and reads its answer. There is none if it does not arrive in time, or if bytes
+   * arrive that do not belong to it.
    */
-  async exchange(method: string, bytes: Buffer): Promise<Reply> {
+  async exchange(method: string, bytes: Buffer): Promise<Result> {
     const startedAt = performance.now()
     this.#socket.write(bytes)
     const limit = setTimeout(() => this.#socket.destroy(), ANSWER_LIMIT_MS)
@@ -84,7 +84,7 @@ export class Connection {
     } catch (error) {
       this.close()
       const ms = Math.round(performance.now() - startedAt)
-      if (error instanceof NoReplyError) throw new NoReplyError(`${error.message} (${ms} ms)`)
+      if (error instanceof NoReplyError) return new NoReplyError(`${error.message} (${ms} ms)`)
       throw error
     } finally {
       clearTimeout(limit)
@@ -144,22 +144,12 @@ function toHeaders(fields: readonly string[]): Headers {
   )
 }
 
-/** The result of a request: its answer, or the reason why there is none. */
-export type Result = Reply | NoReplyError
-
 /** Enough to keep the API busy, and far below its limit of connections. */
 const CONNECTIONS = 16
 
-interface Target {
+export interface Target {
   readonly url: string
   readonly names: Names
-}
-
-/** Sends one request over a new connection. */
-export async function sendOne(target: Target, draft: Draft): Promise<Result> {
-  const [result] = await sendAll(target, [draft])
-  if (result === undefined) throw new Error('the request has no result')
-  return result
 }
 
 /**
@@ -183,7 +173,8 @@ export async function sendAll(
         signal?.throwIfAborted()
         const draft = drafts[index] as Draft
         if (connection?.isOpen !== true) connection = await Connection.open(target.url)
-        results[index] = await exchange(connection, draft, target.names)
+        const bytes = renderRequest(draft, target.names)
+        results[index] = await connection.exchange(draft.method, bytes)
         onProgress((done += 1))
       }
     } finally {
@@ -193,13 +184,4 @@ export async function sendAll(
   const connections = Math.min(CONNECTIONS, drafts.length)
   await Promise.all(Array.from({ length: connections }, sendSome))
   return results
-}
-
-async function exchange(connection: Connection, draft: Draft, names: Names): Promise<Result> {
-  try {
-    return await connection.exchange(draft.method, renderRequest(draft, names))
-  } catch (error) {
-    if (error instanceof NoReplyError) return error
-    throw error
-  }
 }

@@ -2,24 +2,10 @@
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { findUndocumented } from '../../test/support/worker/find-undocumented.ts'
 import type { Reply, Result } from './connection.ts'
+import { isRefused } from './defects/fields.ts'
 import type { Case } from './draft.ts'
-
-/** Stripe's test numbers, of every card network. */
-export const CARD_NUMBERS = [
-  '4242424242424242',
-  '4000056655665556',
-  '5555555555554444',
-  '2223003122003222',
-  '5105105105105100',
-  '378282246310005',
-  '371449635398431',
-  '6011111111111117',
-  '6011981111111113',
-  '3056930009020004',
-  '36227206271667',
-  '3566002020360505',
-  '6200000000000005',
-] as const
+import { operations } from './operations.ts'
+import { CARD_NUMBERS } from './values.ts'
 
 export interface Secrets {
   /** Returns the names of the secrets in a text. */
@@ -54,6 +40,7 @@ export function judge(one: Case, result: Result, secrets: Secrets): string[] {
     ...(ms > USUAL_LIMIT_MS && one.slow !== true ? [`answered after ${Math.round(ms)} ms`] : []),
     ...judgeContract(one, result),
     ...judgeType(one, result),
+    ...judgeAcceptance(one, result),
     ...secrets.findIn(body).map((secret) => `the answer contains ${secret}`),
     ...secrets
       .findIn(JSON.stringify([...result.headers]))
@@ -89,6 +76,15 @@ function judgeType({ draft, types }: Case, reply: Reply): string[] {
   const type = problemTypeOf(reply)
   if (type !== undefined && types.includes(type)) return []
   return [`answered ${type ?? 'no problem'} instead of ${types.join(' or ')}`]
+}
+
+/** A body that the service accepts must be valid by openapi.yaml. */
+function judgeAcceptance({ operation, draft, types }: Case, { status }: Reply): string[] {
+  const body = operations.find(({ id }) => id === operation)?.body
+  if (body === undefined || types.length > 0 || status >= 300) return []
+  const text = Buffer.from(draft.body ?? '', 'latin1').toString()
+  const value = (text === '' ? {} : JSON.parse(text)) as unknown
+  return isRefused(value, body.isValid) ? ['accepted a body that openapi.yaml does not allow'] : []
 }
 
 /** The problem in an answer. Undefined if it has none, or one that does not exist. */

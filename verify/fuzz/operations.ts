@@ -23,7 +23,6 @@ export interface Operation {
 
 export interface BodyContract {
   readonly schema: Json
-  readonly isRequired: boolean
   /** Valid bodies. */
   readonly good: readonly Json[]
   /** Whether openapi.yaml allows a body. */
@@ -105,13 +104,6 @@ function isOfConsole(path: string): boolean {
   return path.startsWith('/console')
 }
 
-/** @throws Error if openapi.yaml has no operation with this id. */
-export function operationNamed(id: string): Operation {
-  const operation = operations.find((one) => one.id === id)
-  if (operation === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
-  return operation
-}
-
 function readOperation(document: string, path: string, method: string, described: Json): Operation {
   const parameters = ((described['parameters'] ?? []) as Json[]).map(resolve)
   const query = parameters.filter((parameter) => parameter['in'] === 'query')
@@ -164,7 +156,6 @@ function readBody(
   let validate: ValidateFunction | undefined
   return {
     schema: resolve(media['schema'] as Json),
-    isRequired: body['required'] === true,
     good: [
       GOOD_BODIES[String(described['operationId'])] ?? ((media['example'] ?? {}) as Json),
       ...(body['required'] === true ? [] : [{}]),

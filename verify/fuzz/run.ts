@@ -8,12 +8,10 @@ import { corpus } from './corpus/corpus.ts'
 import { patientPayment } from './corpus/requests.ts'
 import { type Case, encodeCase } from './draft.ts'
 import { judge } from './judge.ts'
-import { isRefused } from './defects/fields.ts'
-import { operationNamed } from './operations.ts'
-import { type Result, sendAll, sendOne } from './connection.ts'
+import { type Result, sendAll } from './connection.ts'
 import { type Failure, type Outcome, Statistics } from './report.ts'
 import type { Snapshot, TestBed } from './side-effects.ts'
-import { bisect, findSideEffects, waitUntilIdle } from './side-effects.ts'
+import { bisect, findSideEffects, targetOf, waitUntilIdle } from './side-effects.ts'
 
 export interface RunOptions {
   /** Number of random requests, in addition to the corpus. */
@@ -47,23 +45,33 @@ export async function runFuzz(
     return run.outcome()
   }
   const open = Math.floor(options.requests * OPEN_SHARE)
-  const bad = options.requests - open
+  const shares = [
+    ['bad', options.requests - open],
+    ['open', open],
+  ] as const
   const onProgress = progress.begin('Requests', corpus.length + options.requests)
   await run.sendBatch(corpus, undefined, onProgress)
-  for (let sent = 0; sent < bad && !run.isStopped; sent += BATCH) {
-    await run.sendDrawn('bad', Math.min(BATCH, bad - sent), onProgress)
-  }
-  for (let sent = 0; sent < open && !run.isStopped; sent += BATCH) {
-    await run.sendDrawn('open', Math.min(BATCH, open - sent), onProgress)
+  for (const [kind, share] of shares) {
+    for (let sent = 0; sent < share && !run.isStopped; sent += BATCH) {
+      await run.sendDrawn(kind, Math.min(BATCH, share - sent), onProgress)
+    }
   }
   if (!run.isStopped) await run.checkDetection()
   return run.outcome()
 }
 
+const DRAWN = { bad: badCases, open: openCases }
+
 /** How a batch was drawn, so that one of its cases can be drawn again. */
 interface Drawing {
-  readonly kind: 'bad' | 'open'
+  readonly kind: keyof typeof DRAWN
   readonly seed: number
+}
+
+/** A case and what is wrong with its answer. */
+interface BadAnswer {
+  readonly one: Case
+  readonly violations: readonly string[]
 }
 
 class Run {
@@ -96,16 +104,12 @@ class Run {
 
   async sendDrawn(
     kind: Drawing['kind'],
-    size: number,
+    numRuns: number,
     onProgress: (done: number) => void,
   ): Promise<void> {
     this.#batches += 1
-    const drawing = { kind, seed: this.#seed + this.#batches }
-    const cases = fc.sample(kind === 'bad' ? badCases : openCases, {
-      seed: drawing.seed,
-      numRuns: size,
-    })
-    await this.sendBatch(cases, drawing, onProgress)
+    const seed = this.#seed + this.#batches
+    await this.sendBatch(fc.sample(DRAWN[kind], { seed, numRuns }), { kind, seed }, onProgress)
   }
 
   /**
@@ -120,19 +124,16 @@ class Run {
     const { subject } = this.#place
     const before = this.#snapshot ?? (await waitUntilIdle(subject))
     this.#snapshot = undefined
-    const sent = this.#statistics.sent
-    const results = await this.#send(cases, (done) => onProgress(sent + done))
-    for (const [index, one] of cases.entries()) {
-      const result = results[index]
-      if (result === undefined) throw new Error('a request has no result')
+    const { sent } = this.#statistics
+    const answers = await this.#send(cases, (done) => onProgress(sent + done))
+    for (const [index, [one, result]] of answers.entries()) {
       this.#statistics.count(one, result)
       const violations = this.#judge(one, result)
-      if (violations.length > 0) await this.#recordBadAnswer(one, violations, drawing, index)
+      if (violations.length > 0) await this.#recordBadAnswer({ one, violations }, drawing, index)
     }
     if (drawing?.kind !== 'open') await this.#checkSideEffects(cases, before)
-    const logViolations = subject.log.violations.splice(0)
-    if (logViolations.length > 0)
-      this.#countFailure({ label: 'the log', violations: logViolations, line: undefined })
+    const logged = subject.log.violations.splice(0)
+    if (logged.length > 0) this.#countFailure({ label: 'the log', violations: logged })
   }
 
   /**
@@ -143,85 +144,80 @@ class Run {
     const { subject } = this.#place
     const before = await waitUntilIdle(subject)
     const label = 'a valid payment, whose side effects must be detected'
-    const [result] = await this.#send([{ label, draft: patientPayment(), types: [] }])
+    const [answer] = await this.#send([{ label, draft: patientPayment(), types: [] }])
     const { sideEffects } = await findSideEffects(subject, before)
+    const result = answer?.[1]
     const status = result instanceof Error ? result.message : result?.status
     const missing = ['the provider was called', 'public.payments was', 'atomic_jobs.job'].filter(
       (what) => !sideEffects.some((effect) => effect.startsWith(what)),
     )
     if (status === 201 && missing.length === 0) return
     const violations = [`answered ${status}`, ...missing.map((what) => `not detected: ${what}`)]
-    this.#countFailure({ label, violations, line: undefined })
+    this.#countFailure({ label, violations })
   }
 
-  #send(cases: readonly Case[], onProgress?: (done: number) => void): Promise<Result[]> {
-    const { subject, fixtures } = this.#place
-    const target = { url: subject.apiUrl, names: fixtures.names }
+  /** Sends the cases. Returns each with its result. */
+  async #send(
+    cases: readonly Case[],
+    onProgress?: (done: number) => void,
+  ): Promise<[Case, Result][]> {
+    const { subject } = this.#place
     const drafts = cases.map(({ draft }) => draft)
-    return Promise.race([sendAll(target, drafts, onProgress, this.#signal), subject.failed])
+    const sending = sendAll(targetOf(this.#place), drafts, onProgress, this.#signal)
+    const results = await Promise.race([sending, subject.failed])
+    return cases.map((one, index) => [one, results[index] as Result])
   }
 
   #judge(one: Case, result: Result): string[] {
-    return [...judge(one, result, this.#place.fixtures.secrets), ...judgeAcceptance(one, result)]
+    return judge(one, result, this.#place.fixtures.secrets)
   }
 
   async #recordBadAnswer(
-    one: Case,
-    violations: readonly string[],
+    bad: BadAnswer,
     drawing: Drawing | undefined,
     index: number,
   ): Promise<void> {
     this.#failed += 1
     if (this.isStopped) return
     const smallest = drawing === undefined ? undefined : await this.#shrink(drawing, index)
-    const reported = smallest ?? { one, violations }
-    this.#addFailure({
-      label: reported.one.label,
-      violations: reported.violations,
-      line: encodeCase(reported.one),
-    })
+    const { one, violations } = smallest ?? bad
+    this.#addFailure({ label: one.label, violations, line: encodeCase(one) })
   }
 
   /** Shrinks a drawn case: returns the smallest case that also fails. */
-  async #shrink(
-    { kind, seed }: Drawing,
-    index: number,
-  ): Promise<{ one: Case; violations: string[] } | undefined> {
-    const { subject, fixtures } = this.#place
-    const target = { url: subject.apiUrl, names: fixtures.names }
-    let last: { one: Case; violations: string[] } | undefined
-    const property = fc.asyncProperty(kind === 'bad' ? badCases : openCases, async (one) => {
+  async #shrink({ kind, seed }: Drawing, index: number): Promise<BadAnswer | undefined> {
+    let last: BadAnswer | undefined
+    const property = fc.asyncProperty(DRAWN[kind], async (one) => {
       this.#signal.throwIfAborted()
-      const violations = this.#judge(one, await sendOne(target, one.draft))
+      const results = await sendAll(targetOf(this.#place), [one.draft])
+      const violations = results.flatMap((result) => this.#judge(one, result))
       if (violations.length === 0) return
       last = { one, violations }
       throw new Error(violations.join('; '))
     })
-    const interruptAfterTimeLimit = SHRINK_LIMIT_MS
     await fc.check(property, {
       seed,
       path: String(index),
       numRuns: SHRINK_RUNS,
-      interruptAfterTimeLimit,
+      interruptAfterTimeLimit: SHRINK_LIMIT_MS,
     })
     return last
   }
 
   async #checkSideEffects(cases: readonly Case[], before: Snapshot): Promise<void> {
     const { sideEffects, now } = await findSideEffects(this.#place.subject, before)
-    this.#snapshot = now
-    if (sideEffects.length === 0) return
-    this.#snapshot = undefined
+    if (sideEffects.length === 0) {
+      this.#snapshot = now
+      return
+    }
     const drafts = cases.map(({ draft }) => draft)
     const draft = await bisect(this.#place, drafts, this.#signal)
     const one = cases.find((candidate) => candidate.draft === draft)
     const label = one?.label ?? 'several requests together'
-    const line = one && encodeCase(one)
+    const failure = { label, violations: sideEffects, line: one && encodeCase(one) }
     // The answer of this request is already reported and counted.
-    const isKnown = line !== undefined && this.#failures.some((failure) => failure.line === line)
-    const failure = { label, violations: sideEffects, line }
-    if (isKnown) this.#addFailure(failure)
-    else this.#countFailure(failure)
+    if (this.#known(failure) === undefined) this.#countFailure(failure)
+    else this.#addFailure(failure)
   }
 
   #countFailure(failure: Failure): void {
@@ -231,24 +227,13 @@ class Run {
 
   /** Merges the violations of one request: in its answer and in its side effects. */
   #addFailure(failure: Failure): void {
-    const { line, violations } = failure
-    const known = this.#failures.findIndex((one) => line !== undefined && one.line === line)
-    const before = this.#failures[known]
-    if (before === undefined) {
-      this.#failures.push(failure)
-      return
-    }
-    const all = new Set([...before.violations, ...violations])
-    this.#failures[known] = { ...before, violations: [...all] }
+    const known = this.#known(failure)
+    if (known === undefined) this.#failures.push({ ...failure })
+    else known.violations = [...new Set([...known.violations, ...failure.violations])]
   }
-}
 
-/** A body that the service accepts must be valid by openapi.yaml. */
-function judgeAcceptance({ operation, draft, types }: Case, result: Result): string[] {
-  if (operation === undefined || types.length > 0 || result instanceof Error) return []
-  const { body } = operationNamed(operation)
-  if (body === undefined || result.status >= 300) return []
-  const text = Buffer.from(draft.body ?? '', 'latin1').toString()
-  const value = (text === '' ? {} : JSON.parse(text)) as unknown
-  return isRefused(value, body.isValid) ? ['accepted a body that openapi.yaml does not allow'] : []
+  /** The failure of the same request, if there is one. */
+  #known({ line }: Failure): Failure | undefined {
+    return this.#failures.find((one) => line !== undefined && one.line === line)
+  }
 }

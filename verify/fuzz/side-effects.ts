@@ -4,7 +4,7 @@ import type { Store } from '../../src/db/connection/client.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 import { providerAt } from '../simulate/faults.ts'
 import type { Draft } from './draft.ts'
-import { sendAll } from './connection.ts'
+import { sendAll, type Target } from './connection.ts'
 import type { Fixtures } from './fixtures.ts'
 import type { Subject } from './subject.ts'
 
@@ -113,6 +113,10 @@ export interface TestBed {
   readonly fixtures: Fixtures
 }
 
+export function targetOf({ subject, fixtures }: TestBed): Target {
+  return { url: subject.apiUrl, names: fixtures.names }
+}
+
 /** The state counts as idle after this time without a change, and must be idle within the limit. */
 const IDLE_MS = 200
 const IDLE_LIMIT_MS = 30_000
@@ -152,11 +156,11 @@ export async function findSideEffects(
  * Every time a request is sent it gets a new idempotency key, so that it has the same effect again.
  */
 export async function bisect(
-  { subject, fixtures }: TestBed,
+  place: TestBed,
   drafts: readonly Draft[],
   signal: AbortSignal,
 ): Promise<Draft | undefined> {
-  const target = { url: subject.apiUrl, names: fixtures.names }
+  const { subject } = place
   let suspects = drafts
   while (suspects.length > 1) {
     const half = suspects.slice(0, Math.ceil(suspects.length / 2))
@@ -169,7 +173,7 @@ export async function bisect(
 
   async function hasSideEffects(subset: readonly Draft[]): Promise<boolean> {
     const before = await waitUntilIdle(subject)
-    await sendAll(target, subset, () => {}, signal)
+    await sendAll(targetOf(place), subset, () => {}, signal)
     return (await findSideEffects(subject, before)).sideEffects.length > 0
   }
 }

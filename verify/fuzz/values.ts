@@ -1,4 +1,4 @@
-// Random values: hostile texts, any JSON, and texts without digits.
+// Random values: hostile texts, any JSON, and texts without digits. Card numbers for tests.
 import * as fc from 'fast-check'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'.split('')
@@ -6,6 +6,23 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'.split('')
 /** Letters only: random digits could form a card number. */
 export const letters = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...ALPHABET), minLength, maxLength })
+
+/** Stripe's test numbers, of every card network. */
+export const CARD_NUMBERS = [
+  '4242424242424242',
+  '4000056655665556',
+  '5555555555554444',
+  '2223003122003222',
+  '5105105105105100',
+  '378282246310005',
+  '371449635398431',
+  '6011111111111117',
+  '6011981111111113',
+  '3056930009020004',
+  '36227206271667',
+  '3566002020360505',
+  '6200000000000005',
+] as const
 
 const NASTY = [
   '',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
-import { Connection, NoReplyError } from '../../../verify/fuzz/connection.ts'
+import { Connection, NoReplyError, type Reply } from '../../../verify/fuzz/connection.ts'
 
 const servers: Server[] = []
 
@@ -40,13 +40,13 @@ test('parses an answer that arrives byte by byte', async () => {
   const reply = await exchange(await connectTo(ANSWER.split('')))
 
   expect(reply).toMatchObject({ status: 200, body: '{}' })
-  expect(reply.headers.get('x-a')).toBe('b')
+  expect((reply as Reply).headers.get('x-a')).toBe('b')
 })
 
 test('skips interim answers', async () => {
   const reply = await exchange(await connectTo([`HTTP/1.1 100 Continue\r\n\r\n${ANSWER}`]))
 
-  expect(reply.status).toBe(200)
+  expect(reply).toMatchObject({ status: 200 })
 })
 
 test('does not wait for the body of an answer to HEAD', async () => {
@@ -58,15 +58,15 @@ test('does not wait for the body of an answer to HEAD', async () => {
   expect(reply).toMatchObject({ status: 200, body: '' })
 })
 
-test.each([
+test.each<[string, string[], RegExp]>([
   ['two answers', [ANSWER + ANSWER], /more than one answer/],
   ['not HTTP', ['nonsense\r\n\r\n'], /not HTTP/],
   ['no content-length', ['HTTP/1.1 200 OK\r\n\r\n{}'], /no content-length/],
   ['half an answer', [ANSWER.slice(0, -1)], /an incomplete one/],
   ['no bytes', [], /no answer/],
-])('throws NoReplyError for %s', async (_, pieces, reason) => {
-  const replied = exchange(await connectTo(pieces, true))
+])('finds no answer in %s', async (_, pieces, reason) => {
+  const result = await exchange(await connectTo(pieces, true))
 
-  await expect(replied).rejects.toThrow(NoReplyError)
-  await expect(replied).rejects.toThrow(reason)
+  expect(result).toBeInstanceOf(NoReplyError)
+  expect(String(result)).toMatch(reason)
 })

@@ -12,7 +12,7 @@ import type { Case } from '../../../verify/fuzz/draft.ts'
 import { renderReport } from '../../../verify/fuzz/report.ts'
 import { runFuzz } from '../../../verify/fuzz/run.ts'
 import { type Outcome } from '../../../verify/fuzz/report.ts'
-import { sendAll, sendOne } from '../../../verify/fuzz/connection.ts'
+import { sendAll } from '../../../verify/fuzz/connection.ts'
 import { createFixtures, type Fixtures } from '../../../verify/fuzz/fixtures.ts'
 import { startSubject, type Subject } from '../../../verify/fuzz/subject.ts'
 import {
@@ -93,8 +93,8 @@ test('reports an operator action that records more than a refusal', async () => 
     body,
   }
 
-  const result = await sendOne({ url: subject.apiUrl, names: fixtures.names }, draft)
-  expect(result).toMatchObject({ status: 201 })
+  const results = await sendAll({ url: subject.apiUrl, names: fixtures.names }, [draft])
+  expect(results).toMatchObject([{ status: 201 }])
   expect((await findSideEffects(subject, before)).sideEffects.join('\n')).toMatch(
     /public\.tenants was[^]*admin_actions has .*a merchant/,
   )

@@ -4,8 +4,7 @@ import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import type { BodyContract, Operation } from '../operations.ts'
 import { utf8 } from '../draft.ts'
-import { CARD_NUMBERS } from '../judge.ts'
-import { anyJson, anyNumber, anyText, type JsonValue, letters } from '../values.ts'
+import { CARD_NUMBERS, anyJson, anyNumber, anyText, type JsonValue, letters } from '../values.ts'
 
 /** The parts of a request under construction. Defects change them one after the other. */
 export interface Parts {

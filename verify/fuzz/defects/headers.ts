@@ -1,9 +1,8 @@
 // Draws invalid headers: API keys, idempotency keys, timestamps, body headers and malformed HTTP.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
-import { CARD_NUMBERS } from '../judge.ts'
 import { isEvent, type Operation } from '../operations.ts'
-import { headerText, letters } from '../values.ts'
+import { CARD_NUMBERS, headerText, letters } from '../values.ts'
 import { type Defect, defectChange, type DefectChange, type Parts, withHeader } from './fields.ts'
 
 /** The values of a header that cause one of these problems. */
