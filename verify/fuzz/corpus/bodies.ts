@@ -1,8 +1,66 @@
-// Fields of the wrong type, format, length or range, in every body that a tenant can send.
+// Bodies that are not JSON, or JSON that two parsers could read differently; fields of the wrong type,
+// format, length or range; card numbers in every part of a request and in every usual notation.
 import { type Case, utf8 } from '../draft.ts'
-import { casesOf, paymentOf, paymentWith, post, type Table } from './requests.ts'
+import type { Table } from './requests.ts'
+import { adminPost, casesOf, payment, paymentOf, paymentWith, post } from './requests.ts'
 
 const REST = '"currency":"usd","payment_method":"pm_card_visa"'
+const GOOD = `{"amount":1999,${REST}}`
+const withField = (name: string, value: string) =>
+  paymentOf(`{"amount":1999,${REST},"${name}":${value}}`)
+const rawlyDescribed = (text: string) => withField('description', `"${text}"`)
+
+const objects = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+// prettier-ignore
+const json: Table = {
+  'malformed-json': {
+    'no bytes': paymentOf(''),
+    'only spaces': paymentOf('   \r\n'),
+    'null': paymentOf('null'),
+    'an array': paymentOf(`[${GOOD}]`),
+    'an object that ends early': paymentOf(GOOD.slice(0, -1)),
+    'a trailing comma': paymentOf(`{"amount":1999,${REST},}`),
+    'a comment': paymentOf(`{/* cents */"amount":1999,${REST}}`),
+    'NaN': paymentOf(`{"amount":NaN,${REST}}`),
+    'a leading zero': paymentOf(`{"amount":01999,${REST}}`),
+    'a line break in a string': rawlyDescribed('a\nb'),
+    'a byte order mark': paymentOf(utf8('\uFEFF') + GOOD),
+    'UTF-16 with a byte order mark': paymentOf(`\u00FF\u00FE${GOOD.replaceAll(/./g, '$&\0')}`),
+    'a byte that is never UTF-8': rawlyDescribed('\u00FF'),
+    'a no-break space outside strings': paymentOf(`{${utf8('\u00A0')}"amount":1999,${REST}}`),
+  },
+  'duplicate-member': {
+    'an amount twice': paymentOf(`{"amount":1,"amount":1999,${REST}}`),
+    'an amount twice, once escaped': paymentOf(`{"amount":1,"\\u0061mount":1999,${REST}}`),
+    '__proto__ twice': withField('metadata', '{"__proto__":"1","__proto__":"2"}'),
+  },
+  'nesting-too-deep': {
+    '21 levels of objects': paymentOf(objects(21)),
+    '21 levels of arrays': withField('metadata', `${'['.repeat(20)}${']'.repeat(20)}`),
+    'brackets that never end': paymentOf('{{brackets-60000}}'),
+    'arrays that fill the body': paymentOf(`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`),
+    'objects that never end': paymentOf('{"a":'.repeat(12_000)),
+  },
+  'forbidden-character': {
+    'UTF-16 without a byte order mark, so every other byte is NUL': paymentOf(GOOD.replaceAll(/./g, '$&\0')),
+    'UTF-32': paymentOf(GOOD.replaceAll(/./g, '\0\0\0$&')),
+    'an escaped NUL': rawlyDescribed('a\\u0000b'),
+    'NUL as a byte': rawlyDescribed('a\0b'),
+    'a lone high surrogate': rawlyDescribed('\\ud800'),
+    'a deeply nested lone surrogate': withField('metadata', '{"a":[[["\\ud83d"]]]}'),
+  },
+  'unknown-field': {
+    '__proto__': withField('__proto__', '{"amount":1}'),
+    '__proto__ in metadata': withField('metadata', '{"__proto__":"x"}'),
+    'constructor': withField('constructor', '{"prototype":{"amount":1}}'),
+    'an empty name': withField('', '1'),
+    'a name with a Cyrillic lookalike': withField('\\u0430mount', '1'),
+    'a name with a zero-width character': withField('amount\\u200b', '1'),
+    'a number beyond the largest double': withField('extra', '1e400'),
+  },
+}
+
 const amountOf = (amount: string) => paymentOf(`{"amount":${amount},${REST}}`)
 const named = (names: number) =>
   Object.fromEntries(Array.from({ length: names }, (_, index) => [`n${index}`, 'x']))
@@ -16,7 +74,7 @@ const replay = (body: object) => post('/v1/webhook-endpoints/{{webhook-endpoint}
 const URL = 'https://fuzz.invalid/'
 
 // prettier-ignore
-const table: Table = {
+const fields: Table = {
   'secret-refused': {
     'an API key as the amount': amountOf('"{{tenant-key}}"'),
     'an API key as the currency': paymentWith({ currency: '{{tenant-key}}' }),
@@ -115,4 +173,45 @@ const table: Table = {
   },
 }
 
-export const fields: readonly Case[] = casesOf('fields', table)
+const VISA = '4242424242424242'
+const DIGITS = VISA.split('')
+const API_KEY = `sk_atomic_${'0a'.repeat(19)}`
+const described = (description: string) => paymentWith({ description })
+
+// prettier-ignore
+const cardNumbers: Table = {
+  'card-number-refused': {
+    'as the payment method': paymentWith({ payment_method: VISA }),
+    'after the prefix of a payment method': paymentWith({ payment_method: `pm_${VISA}` }),
+    'as the amount': paymentWith({ amount: Number(VISA) }),
+    'as the currency': paymentWith({ currency: VISA }),
+    'in an unknown field': paymentWith({ card: { number: '5105105105105100' } }),
+    'in a sentence': described(`card ${VISA}, thanks`),
+    'in circled digits': described('\u2463\u2461'.repeat(8)),
+    'escaped': paymentOf(
+      `{"amount":1,"currency":"usd","payment_method":"pm","description":"${DIGITS.map((digit) => `\\u003${digit}`).join('')}"}`,
+    ),
+    'after a long text': described('x'.repeat(900) + VISA),
+    'after digits that are not a card number': described(`1234567890123456 ${VISA}`),
+    'as the Idempotency-Key': payment({ headers: { 'idempotency-key': VISA } }),
+    'with spaces in an Idempotency-Key': payment({ headers: { 'idempotency-key': '"4242 4242 4242 4242"' } }),
+    'as the refund reason': post('/v1/payments/{{payment}}/refunds', { reason: VISA }),
+    'in the URL of an endpoint': post('/v1/webhook-endpoints', { url: `https://fuzz.invalid/${VISA}` }),
+    'in the note on a finding': adminPost('/admin/findings/{{finding}}/resolve', { note: `seen ${VISA}` }),
+    'as a provider id': adminPost('/admin/operations/{{operation}}/resolve', { outcome: 'happened', provider_id: `pi_${VISA}`, note: 'seen' }),
+  },
+  'secret-refused': {
+    'an API key in a sentence': described(`use ${API_KEY} here`),
+    'an API key as the Idempotency-Key': payment({ headers: { 'idempotency-key': API_KEY } }),
+    'an operator key in metadata': paymentWith({ metadata: { note: `adm_${'0a'.repeat(12)}` } }),
+    'a webhook secret in the description of an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/', description: `whsec_${'0a'.repeat(12)}` }),
+    'a key of Stripe as the refund reason': post('/v1/payments/{{payment}}/refunds', { reason: `sk_live_${'0a'.repeat(12)}` }),
+    'an API key in the note on a finding': adminPost('/admin/findings/{{finding}}/resolve', { note: API_KEY }),
+  },
+}
+
+export const bodies: readonly Case[] = [
+  ...casesOf('JSON', json),
+  ...casesOf('fields', fields),
+  ...casesOf('card numbers', cardNumbers),
+]
