@@ -40,6 +40,10 @@ export function withBody(body: string): (parts: Parts) => Parts {
   return (parts) => ({ ...parts, body })
 }
 
+export function withPath(path: string): (parts: Parts) => Parts {
+  return (parts) => ({ ...parts, path })
+}
+
 /** Sets a header. Without values, removes it. */
 export function withHeader(name: string, values: readonly string[]): (parts: Parts) => Parts {
   return (parts) => ({ ...parts, headers: { ...parts.headers, [name]: values } })

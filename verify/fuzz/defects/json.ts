@@ -2,9 +2,8 @@
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
-import type { Operation } from '../operations.ts'
 import { anyJson, anyText, letters } from '../values.ts'
-import { type Defect, defectChange, type DefectChange, withBody } from './fields.ts'
+import { type Defect, defectChange, withBody } from './fields.ts'
 
 const JSON_TYPES: readonly ProblemType[] = [
   'malformed-json',
@@ -16,41 +15,24 @@ const JSON_TYPES: readonly ProblemType[] = [
 /** Provider events have other rules, and their signature covers text. */
 const EVENT_TYPES: readonly ProblemType[] = ['webhook-malformed', 'webhook-signature-invalid']
 
-function typesFor({ access }: Operation, ...types: readonly ProblemType[]): readonly ProblemType[] {
-  return access === 'open' ? EVENT_TYPES : types
-}
+type TextChange = (good: string) => fc.Arbitrary<string>
 
 /** A defect that changes the text of a good body. */
-function textDefect(
-  kind: string,
-  types: readonly ProblemType[],
-  make: (good: string) => fc.Arbitrary<string>,
-): Defect {
+function textDefect(kind: string, types: readonly ProblemType[], make: TextChange): Defect {
   return {
     kind,
-    forOperation(operation) {
-      const { body } = operation
-      if (body === undefined) return undefined
-      const texts = body.good.map((good) => make(utf8(JSON.stringify(good))))
-      return fc
-        .oneof(...texts)
-        .map((text) => defectChange(typesFor(operation, ...types), withBody(text)))
+    forOperation({ access, body }) {
+      const texts = body?.good.map((good) => make(utf8(JSON.stringify(good))))
+      const own = access === 'open' ? EVENT_TYPES : types
+      return texts && fc.oneof(...texts).map((text) => defectChange(own, withBody(text)))
     },
   }
 }
 
 /** The same, for operations with the strict JSON parser. */
-function strictTextDefect(
-  kind: string,
-  type: ProblemType,
-  make: (good: string) => fc.Arbitrary<string>,
-): Defect {
-  const defect = textDefect(kind, [type], make)
-  return {
-    kind,
-    forOperation: (operation) =>
-      operation.access === 'open' ? undefined : defect.forOperation(operation),
-  }
+function strictTextDefect(kind: string, type: ProblemType, make: TextChange): Defect {
+  const { forOperation } = textDefect(kind, [type], make)
+  return { kind, forOperation: (one) => (one.access === 'open' ? undefined : forOperation(one)) }
 }
 
 /** Inserts a member at the start of the object. */
@@ -66,6 +48,10 @@ function isObject(text: string): boolean {
     return false
   }
 }
+
+const levels = fc.oneof(fc.integer({ min: 20, max: 60 }), fc.integer({ min: 60, max: 5_000 }))
+const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 
 const BROKEN_UTF8 = [
   '\u00FF',
@@ -121,16 +107,8 @@ export const jsonDefects: readonly Defect[] = [
   ),
   strictTextDefect('nested too deep', 'nesting-too-deep', (good) =>
     fc
-      .tuple(
-        fc.oneof(fc.integer({ min: 20, max: 60 }), fc.integer({ min: 60, max: 5_000 })),
-        fc.boolean(),
-      )
-      .map(([levels, isObjects]) =>
-        withMember(
-          good,
-          `"zz":${isObjects ? objects(levels) : '['.repeat(levels) + ']'.repeat(levels)}`,
-        ),
-      ),
+      .tuple(levels, fc.constantFrom(arrays, objects))
+      .map(([depth, nest]) => withMember(good, `"zz":${nest(depth)}`)),
   ),
   strictTextDefect('a forbidden character', 'forbidden-character', (good) =>
     fc
@@ -149,7 +127,7 @@ export const jsonDefects: readonly Defect[] = [
       if (texts.length === 0) return undefined
       return fc
         .tuple(fc.constantFrom(...texts), fc.constantFrom('.0', '.00', 'e0', 'E+0', '.5', 'e400'))
-        .map(([text, end]): DefectChange => {
+        .map(([text, end]) => {
           const body = text.replace(/("(?:amount|grace_seconds)":\d+)/, `$1${end}`)
           return defectChange(['invalid-amount', 'invalid-field'], withBody(body))
         })
@@ -159,8 +137,4 @@ export const jsonDefects: readonly Defect[] = [
 
 function escaped(name: string): string {
   return `\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}`
-}
-
-function objects(levels: number): string {
-  return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 }

@@ -1,12 +1,12 @@
 // Draws bodies with one field that its schema just refuses, and well-formed requests that the current
 // state refuses: a payment in the wrong status, an amount that is too large, a URL that is not public.
 import * as fc from 'fast-check'
-import { utf8 } from '../draft.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { resolve } from '../operations.ts'
 import { anyJson, anyText, type JsonValue, letters, secret } from '../values.ts'
 import { HELD_MINOR, REFUNDABLE_MINOR } from '../fixtures.ts'
-import type { Defect, Members, Parts } from './fields.ts'
-import { defectChange, isRefused, typesOf, withBody } from './fields.ts'
+import type { Defect, Members } from './fields.ts'
+import { bodyDefect, defectChange, goodBody, isRefused, withBody, withPath } from './fields.ts'
 
 type Schema = Record<string, unknown>
 
@@ -87,38 +87,34 @@ function wrongList({ items }: Schema): fc.Arbitrary<JsonValue> {
   return fc.oneof(fc.array(item, { minLength: 1, maxLength: 5 }), twice, many, item)
 }
 
+const named = (
+  names: fc.Arbitrary<string>,
+  values: fc.Arbitrary<JsonValue>,
+  [minKeys, maxKeys]: readonly [number, number],
+) => fc.dictionary(names, values, { minKeys, maxKeys, noNullPrototype: true })
+
 const wrongNames = fc.oneof(
-  fc.dictionary(anyText, anyText, { minKeys: 46, maxKeys: 60, noNullPrototype: true }),
-  fc.dictionary(letters(41, 60), letters(0, 9), { minKeys: 1, maxKeys: 3, noNullPrototype: true }),
-  fc.dictionary(letters(1, 9), letters(501, 600), {
-    minKeys: 1,
-    maxKeys: 3,
-    noNullPrototype: true,
-  }),
-  fc.dictionary(letters(1, 9), anyJson, { minKeys: 1, maxKeys: 5, noNullPrototype: true }),
+  named(anyText, anyText, [46, 60]),
+  named(letters(41, 60), letters(0, 9), [1, 3]),
+  named(letters(1, 9), letters(501, 600), [1, 3]),
+  named(letters(1, 9), anyJson, [1, 5]),
   letters(0, 9).map((name): JsonValue => ({ [`atomic_${name}`]: 'x' })),
   letters(0, 9).map((name): JsonValue => ({ [`a[${name}]`]: 'x' })),
 )
 
-const field: Defect = {
-  kind: 'a wrong field',
-  forOperation({ access, body }) {
-    if (body === undefined || access === 'open') return undefined
-    const fields = fieldsOf(body.schema)
-    if (fields.length === 0) return undefined
-    const changed = fields.map(([name, schema]) =>
-      fc
-        .tuple(fc.constantFrom(...(body.good as Members[])), wrongFor(resolve(schema)))
-        .map(([good, value]): Members => ({ ...good, [name]: value })),
-    )
-    return fc.oneof(...changed).map((value) => {
-      // A value may happen to be valid. Then an unknown member makes the body invalid.
-      const isBad = isRefused(value, body.isValid) || hasNoCurrency(value)
-      const text = JSON.stringify(isBad ? value : { ...value, zz: 1 })
-      return defectChange(typesOf(text), withBody(utf8(text)))
-    })
-  },
-}
+const field = bodyDefect('a wrong field', (body) => {
+  const changed = fieldsOf(body.schema).map(([name, schema]) =>
+    fc
+      .tuple(goodBody(body), wrongFor(resolve(schema)))
+      .map(([good, value]): Members => ({ ...good, [name]: value })),
+  )
+  if (changed.length === 0) return undefined
+  return fc.oneof(...changed).map((value) => {
+    // A value may happen to be valid. Then an unknown member makes the body invalid.
+    const isBad = isRefused(value, body.isValid) || hasNoCurrency(value)
+    return isBad ? value : { ...value, zz: 1 }
+  })
+})
 
 /** Whether the currency does not exist. openapi.yaml only requires three letters. */
 function hasNoCurrency({ currency }: Members): boolean {
@@ -149,34 +145,28 @@ const wrongState: Defect = {
   forOperation({ id, pathId = '', target }) {
     const payments = WRONG_STATES[id]
     if (payments === undefined) return undefined
-    return fc.constantFrom(...payments).map((name) =>
-      defectChange(['invalid-state'], (parts) => ({
-        ...parts,
-        path: target.replace(pathId, `{{${name}}}`),
-      })),
-    )
+    return fc
+      .constantFrom(...payments)
+      .map((name) =>
+        defectChange(['invalid-state'], withPath(target.replace(pathId, `{{${name}}}`))),
+      )
   },
+}
+
+/** The largest amount that each operation allows, and the problem of a larger one. */
+const LARGEST: Readonly<Record<string, readonly [number, ProblemType]>> = {
+  capturePayment: [HELD_MINOR, 'capture-exceeds-authorization'],
+  createRefund: [REFUNDABLE_MINOR, 'refund-exceeds-capture'],
 }
 
 const tooMuch: Defect = {
   kind: 'an amount that is too large',
   forOperation({ id }) {
-    if (id === 'capturePayment') {
-      return fc
-        .integer({ min: HELD_MINOR + 1, max: MOST })
-        .map((amount) =>
-          defectChange(
-            ['capture-exceeds-authorization', 'invalid-state'],
-            withBody(`{"amount":${amount}}`),
-          ),
-        )
-    }
-    if (id !== 'createRefund') return undefined
+    const [largest, type] = LARGEST[id] ?? []
+    if (largest === undefined || type === undefined) return undefined
     return fc
-      .integer({ min: REFUNDABLE_MINOR + 1, max: MOST })
-      .map((amount) =>
-        defectChange(['refund-exceeds-capture', 'invalid-state'], withBody(`{"amount":${amount}}`)),
-      )
+      .integer({ min: largest + 1, max: MOST })
+      .map((amount) => defectChange([type, 'invalid-state'], withBody(`{"amount":${amount}}`)))
   },
 }
 
@@ -202,30 +192,25 @@ const dotted = (number: number) =>
   [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.')
 
 /** The forms in which a URL may contain an IPv4 address. */
-const host = fc.tuple(address, fc.nat({ max: 6 })).map(([number, form]) => {
-  const hex = number.toString(16).padStart(8, '0')
-  const short = `${hex.slice(0, 4)}:${hex.slice(4)}`
-  return (
-    [
-      dotted(number),
-      String(number),
-      `0x${hex}`,
-      `0${number.toString(8)}`,
-      `[::ffff:${short}]`,
-      `[64:ff9b::${short}]`,
-      `${dotted(number)}.`,
-    ][form] ?? ''
-  )
-})
+const FORMS: readonly ((number: number, hex: string) => string)[] = [
+  dotted,
+  String,
+  (_, hex) => `0x${hex}`,
+  (number) => `0${number.toString(8)}`,
+  (_, hex) => `[::ffff:${hex.slice(0, 4)}:${hex.slice(4)}]`,
+  (_, hex) => `[64:ff9b::${hex.slice(0, 4)}:${hex.slice(4)}]`,
+  (number) => `${dotted(number)}.`,
+]
+
+const host = fc
+  .tuple(address, fc.constantFrom(...FORMS))
+  .map(([number, show]) => show(number, number.toString(16).padStart(8, '0')))
+
+const SCHEMES = ['http', 'ftp', 'file', 'gopher', 'ws', 'data', 'javascript']
 
 const url = fc.oneof(
   { weight: 3, arbitrary: host.map((name) => `https://${name}/hook`) },
-  {
-    weight: 1,
-    arbitrary: fc
-      .constantFrom('http', 'ftp', 'file', 'gopher', 'ws', 'data', 'javascript')
-      .map((scheme) => `${scheme}://fuzz.invalid/`),
-  },
+  { weight: 1, arbitrary: fc.constantFrom(...SCHEMES).map((one) => `${one}://fuzz.invalid/`) },
   { weight: 1, arbitrary: letters(1, 20).map((name) => `https://${name}@fuzz.invalid/`) },
   { weight: 1, arbitrary: letters(0, 20).map((name) => `https://fuzz.invalid/#${name || 'x'}`) },
   { weight: 1, arbitrary: letters(1, 30) },
@@ -235,12 +220,9 @@ const refusedUrl: Defect = {
   kind: 'a refused webhook URL',
   forOperation: ({ id }) =>
     id === 'createWebhookEndpoint'
-      ? url.map((text) =>
-          // An address as one number has at most ten digits, too few for a card number.
-          defectChange(['webhook-url-refused'], (parts: Parts) => ({
-            ...parts,
-            body: JSON.stringify({ url: text }),
-          })),
+      ? // An address as one number has at most ten digits, too few for a card number.
+        url.map((text) =>
+          defectChange(['webhook-url-refused'], withBody(JSON.stringify({ url: text }))),
         )
       : undefined,
 }

@@ -3,27 +3,14 @@ import * as fc from 'fast-check'
 import { type IdPrefix, showId } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
 import { escapedText, letters, secret } from '../values.ts'
-import { type Defect, defectChange, type DefectChange } from './fields.ts'
+import { type Defect, defectChange, withPath } from './fields.ts'
 
-const PREFIXES: readonly IdPrefix[] = [
-  'pay',
-  're',
-  'evt',
-  'ltx',
-  'we',
-  'wd',
-  'op',
-  'rec',
-  'fnd',
-  'tnt',
-  'key',
-  'act',
-]
+const PREFIXES = ['pay', 're', 'evt', 'ltx', 'we', 'wd', 'op', 'rec', 'fnd', 'tnt', 'key', 'act']
 
 /** A well-formed id that does not exist. */
 const nonexistentId = fc
   .tuple(fc.constantFrom(...PREFIXES), fc.uuid({ version: 7 }))
-  .map(([prefix, id]) => showId(prefix, id))
+  .map(([prefix, id]) => showId(prefix as IdPrefix, id))
 
 const OTHER_PAYMENT = '{{other-payment}}'
 
@@ -47,11 +34,11 @@ const otherId: Defect = {
     const exists = (text: string) => target.startsWith('/admin/') && text === OTHER_PAYMENT
     return segment
       .filter((text) => text !== pathId && !exists(text))
-      .map((text): DefectChange =>
-        defectChange(['resource-not-found', 'route-not-found'], (parts) => ({
-          ...parts,
-          path: target.replace(pathId, () => text),
-        })),
+      .map((text) =>
+        defectChange(
+          ['resource-not-found', 'route-not-found'],
+          withPath(target.replace(pathId, () => text)),
+        ),
       )
   },
 }
@@ -61,8 +48,8 @@ const NO_ROUTE_TYPES = ['route-not-found', 'resource-not-found', 'method-not-all
 
 const noRoute: Defect = {
   kind: 'an unknown route',
-  forOperation: ({ target }) =>
-    fc
+  forOperation({ target }) {
+    return fc
       .oneof(
         letters(1, 20).map((text) => `/zz${text}`),
         escapedText.map((text) => `/v1/zz${text}`),
@@ -74,21 +61,11 @@ const noRoute: Defect = {
           target.toUpperCase(),
         ),
       )
-      .map((path) => defectChange(NO_ROUTE_TYPES, (parts) => ({ ...parts, path }))),
+      .map((path) => defectChange(NO_ROUTE_TYPES, withPath(path)))
+  },
 }
 
-const METHODS = [
-  'GET',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-  'TRACE',
-  'PROPFIND',
-  'QUERY',
-  'M-SEARCH',
-]
+const METHODS = 'GET POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY M-SEARCH'.split(' ')
 
 const anotherMethod: Defect = {
   kind: 'another method',
