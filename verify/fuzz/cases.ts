@@ -1,41 +1,22 @@
 // Generates requests from openapi.yaml: good ones with one to three random defects, of which each alone
 // makes the request invalid, and good ones with random changes that may or may not be valid.
 import * as fc from 'fast-check'
-import type { ProblemType } from '../../src/domain/problems/problems.ts'
-import type { Defect, DefectChange, Members, Parts } from './defects/fields.ts'
-import { fieldDefects, mutations } from './defects/fields.ts'
+import type { Defect, Members, Parts } from './defects/fields.ts'
+import { fieldDefects, mutations, withHeader, withPath } from './defects/fields.ts'
 import { type Case, type Draft, type Header, utf8 } from './draft.ts'
 import { isEvent, type Operation, operations } from './operations.ts'
-import { escapedText, headerText } from './values.ts'
+import { escapedText, headerText, words } from './values.ts'
 import { connectionDefects, headerDefects } from './defects/headers.ts'
 import { jsonDefects } from './defects/json.ts'
 import { schemaDefects, stateDefects } from './defects/schema.ts'
 import { targetDefects } from './defects/targets.ts'
 
-/** Random headers that the service ignores. */
-const garnish = fc.array(
-  fc.tuple(
-    fc.constantFrom(
-      'prefer',
-      'traceparent',
-      'tracestate',
-      'baggage',
-      'accept',
-      'accept-language',
-      'user-agent',
-      'cookie',
-      'origin',
-      'referer',
-      'if-none-match',
-      'range',
-      'via',
-      'x-forwarded-for',
-      'x-http-method-override',
-    ),
-    headerText(0, 40),
-  ),
-  { maxLength: 3 },
-)
+/** Headers that the service ignores. */
+const IGNORED = words(`
+  prefer traceparent tracestate baggage accept accept-language user-agent cookie origin referer
+  if-none-match range via x-forwarded-for x-http-method-override
+`)
+const garnish = fc.array(fc.tuple(fc.constantFrom(...IGNORED), headerText(0, 40)), { maxLength: 3 })
 
 function goodParts(operation: Operation): fc.Arbitrary<Parts> {
   const { method, target, access, isKeyed, body, id } = operation
@@ -94,44 +75,34 @@ const WEIGHTED: readonly (readonly [weight: number, defects: readonly Defect[]])
 
 const DEFECTS_MAX = 3
 
-interface NamedChange extends DefectChange {
-  readonly kind: string
-}
-
 function badCasesOf(operation: Operation): fc.Arbitrary<Case> {
-  const defects = fc.array(defectsOf(operation), {
-    minLength: 1,
-    maxLength: DEFECTS_MAX,
-    size: 'xsmall',
-  })
-  return fc.tuple(goodParts(operation), defects).map(([parts, some]) => {
-    const types = new Set<ProblemType>(some.flatMap((one) => one.types))
-    return {
-      label: `${operation.id}: ${some.map(({ kind }) => kind).join(', ')}`,
-      operation: operation.id,
-      draft: toDraft(some.reduce((now, { change }) => change(now), parts)),
-      types: [...types],
-    }
-  })
-}
-
-function defectsOf(operation: Operation): fc.Arbitrary<NamedChange> {
   const weighted = WEIGHTED.flatMap(([weight, defects]) =>
     defects.flatMap(({ kind, forOperation: of }) => {
-      const arbitrary = of(operation)?.map((one): NamedChange => ({ ...one, kind }))
+      const arbitrary = of(operation)?.map((one) => ({ ...one, kind }))
       return arbitrary === undefined ? [] : [{ weight, arbitrary }]
     }),
   )
+  const limits = { minLength: 1, maxLength: DEFECTS_MAX, size: 'xsmall' } as const
+  const defects = fc.array(fc.oneof(...weighted), limits)
+  return fc.tuple(goodParts(operation), defects).map(([parts, some]) => ({
+    label: `${operation.id}: ${some.map(({ kind }) => kind).join(', ')}`,
+    operation: operation.id,
+    draft: toDraft(some.reduce((now, { change }) => change(now), parts)),
+    types: [...new Set(some.flatMap((one) => one.types))],
+  }))
+}
+
+/** Draws an operation, and a case of it. */
+function anyOf(casesOf: (operation: Operation) => fc.Arbitrary<Case>): fc.Arbitrary<Case> {
+  const weighted = operations.map((operation) => ({
+    weight: weightOf(operation),
+    arbitrary: casesOf(operation),
+  }))
   return fc.oneof(...weighted)
 }
 
 /** A request with at least one defect, and the problems that its defects may cause. */
-export const badCases: fc.Arbitrary<Case> = fc.oneof(
-  ...operations.map((operation) => ({
-    weight: weightOf(operation),
-    arbitrary: badCasesOf(operation),
-  })),
-)
+export const badCases = anyOf(badCasesOf)
 
 type Change = (parts: Parts) => Parts
 
@@ -150,22 +121,16 @@ function looseChanges({ target, pathId, body }: Operation): fc.Arbitrary<Change>
     ...parts,
     query: [...parts.query, `${name}=${value}`],
   }))
-  const path = escapedText.map((text): Change => (parts) => ({
-    ...parts,
-    path:
-      pathId === undefined
-        ? `${target}${text === '' ? '' : `/${text}`}`
-        : target.replace(pathId, () => text),
-  }))
+  const path = escapedText.map((text) => {
+    if (pathId !== undefined) return withPath(target.replace(pathId, () => text))
+    return withPath(text === '' ? target : `${target}/${text}`)
+  })
   const header = fc
     .tuple(
       fc.constantFrom('idempotency-key', 'prefer', 'traceparent', 'accept', 'if-match'),
       headerText(0, 300),
     )
-    .map(([name, value]): Change => (parts) => ({
-      ...parts,
-      headers: { ...parts.headers, [name]: [value] },
-    }))
+    .map(([name, value]) => withHeader(name, [value]))
   if (body === undefined) return [query, path, header]
   const fields = fc.array(fc.oneof(...mutations), { minLength: 1, maxLength: 3 }).map(
     (some): Change =>
@@ -200,9 +165,4 @@ function changeByte(
 }
 
 /** A request that may be valid. */
-export const openCases: fc.Arbitrary<Case> = fc.oneof(
-  ...operations.map((operation) => ({
-    weight: weightOf(operation),
-    arbitrary: openCasesOf(operation),
-  })),
-)
+export const openCases = anyOf(openCasesOf)

@@ -70,30 +70,13 @@ function fillIn(text: string, names: Names): string {
   })
 }
 
-const LATE_SECONDS = 3_600
-
-/** The parts of a request that signatures cover, and their keys. */
-interface SignedParts {
-  readonly apiKey: string
-  readonly webhookSecret: string
-  readonly method: string
-  readonly target: string
-  readonly body: Buffer
-}
-
 /** Returns the bytes that this run sends. Unknown placeholders stay as they are. */
 export function renderRequest(draft: Draft, names: Names): Buffer {
   if (draft.raw !== undefined) return Buffer.from(fillIn(draft.raw, names), 'latin1')
   const target = fillIn(draft.target, names)
   const body = Buffer.from(fillIn(draft.body ?? '', names), 'latin1')
-  const signed = {
-    apiKey: names('tenant-key') ?? '',
-    webhookSecret: names('webhook-secret') ?? '',
-    method: draft.method,
-    target,
-    body,
-  }
-  const withSignatures: Names = (name) => names(name) ?? signatureNamed(name, signed)
+  const withSignatures: Names = (name) =>
+    names(name) ?? signatureNamed(name, draft, names, body, target)
   const lines = [...draft.headers, ...framing(draft, body)].map(
     ([name, value]) => `${name}: ${fillIn(value, withSignatures)}`,
   )
@@ -110,23 +93,19 @@ function framing({ headers, body }: Draft, bytes: Buffer): Header[] {
   ]
 }
 
-function signatureNamed(name: string, signed: SignedParts): string | undefined {
-  const now = Math.floor(Date.now() / 1_000)
-  if (name === 'request-timestamp') return requestTimestamp(signed, now)
-  if (name === 'late-request-timestamp') return requestTimestamp(signed, now - LATE_SECONDS)
-  if (name === 'early-request-timestamp') return requestTimestamp(signed, now + LATE_SECONDS)
-  if (name === 'stripe-signature') return stripeSignature(signed, now)
-  if (name === 'late-stripe-signature') return stripeSignature(signed, now - LATE_SECONDS)
-  if (name === 'early-stripe-signature') return stripeSignature(signed, now + LATE_SECONDS)
-  return undefined
-}
+/** How many seconds a signature is late by its name. */
+const LATE_SECONDS: Readonly<Record<string, number>> = { late: 3_600, early: -3_600 }
 
-function requestTimestamp({ apiKey, method, target, body }: SignedParts, seconds: number): string {
-  const signature = createHmac('sha256', apiKey).update(`${seconds}.${method}.${target}.`)
-  return `t=${seconds},v1=${signature.update(body).digest('hex')}`
-}
-
-function stripeSignature({ webhookSecret, body }: SignedParts, seconds: number): string {
-  const signature = createHmac('sha256', webhookSecret).update(`${seconds}.`).update(body)
-  return `t=${seconds},v1=${signature.digest('hex')}`
+/** The headers that sign a request, by what they sign: the service's own, and the provider's. */
+function signatureNamed(name: string, draft: Draft, names: Names, body: Buffer, target: string) {
+  const [, when = '', kind] =
+    /^(?:(late|early)-)?(request-timestamp|stripe-signature)$/.exec(name) ?? []
+  if (kind === undefined) return undefined
+  const seconds = Math.floor(Date.now() / 1_000) - (LATE_SECONDS[when] ?? 0)
+  const isOwn = kind === 'request-timestamp'
+  const signature = createHmac('sha256', names(isOwn ? 'tenant-key' : 'webhook-secret') ?? '')
+    .update(isOwn ? `${seconds}.${draft.method}.${target}.` : `${seconds}.`)
+    .update(body)
+    .digest('hex')
+  return `t=${seconds},v1=${signature}`
 }

@@ -25,22 +25,15 @@ type Json = Record<string, unknown>
 
 /** Creates the fixtures through the API, and writes to the database what the API cannot create. */
 export async function createFixtures(subject: Subject): Promise<Fixtures> {
-  const placeholders = new Map<string, string>()
-  const keys = new Map<string, string>([
-    ["the operator's key", subject.adminKey],
-    ['the webhook secret', subject.webhookSecret],
-    ['the key for the provider', subject.providerKey],
-  ])
-  const fixtureMaker = new FixtureMaker(subject, placeholders, keys)
-  placeholders.set('admin-key', subject.adminKey).set('webhook-secret', subject.webhookSecret)
-  await fixtureMaker.makeTenants()
-  await fixtureMaker.makePayments()
-  await fixtureMaker.makeWebhooks()
-  await fixtureMaker.makeOperatorObjects()
-  await fixtureMaker.makeDisputes()
+  const maker = new FixtureMaker(subject)
+  await maker.makeTenants()
+  await maker.makePayments()
+  await maker.makeWebhooks()
+  await maker.makeOperatorObjects()
+  await maker.makeDisputes()
   return {
-    names: (name) => (name === NEW_KEY ? makeKey() : placeholders.get(name)),
-    secrets: secretsOf(keys),
+    names: (name) => (name === NEW_KEY ? makeKey() : maker.known.get(name)),
+    secrets: secretsOf(maker.keys),
   }
 }
 
@@ -53,20 +46,29 @@ function makeKey(): string {
 
 class FixtureMaker {
   readonly #subject: Subject
-  readonly #known: Map<string, string>
-  readonly #keys: Map<string, string>
+  /** What the placeholders stand for. */
+  readonly known: Map<string, string>
+  readonly keys: Map<string, string>
 
-  constructor(subject: Subject, known: Map<string, string>, keys: Map<string, string>) {
+  constructor(subject: Subject) {
+    const { adminKey, webhookSecret, providerKey } = subject
     this.#subject = subject
-    this.#known = known
-    this.#keys = keys
+    this.known = new Map([
+      ['admin-key', adminKey],
+      ['webhook-secret', webhookSecret],
+    ])
+    this.keys = new Map([
+      ["the operator's key", adminKey],
+      ['the webhook secret', webhookSecret],
+      ['the key for the provider', providerKey],
+    ])
   }
 
   async makeTenants(): Promise<void> {
     for (const name of ['tenant', 'other-tenant']) {
       const apiKey = `sk_test_${makeKey()}`
       const id = await createTenant(this.#subject.store, { name, apiKey })
-      this.#known.set(name, showId('tnt', id))
+      this.known.set(name, showId('tnt', id))
       this.#keep(`${name}-key`, apiKey)
     }
     const tenant = this.#name('tenant')
@@ -78,17 +80,18 @@ class FixtureMaker {
     ] as const) {
       const created = await this.#admin('POST', `/admin/tenants/${tenant}/keys`, { scopes })
       this.#keep(name, String(created['secret']))
-      this.#known.set(`${name}-id`, String(created['id']))
+      this.known.set(`${name}-id`, String(created['id']))
     }
     await this.#admin('DELETE', `/admin/keys/${this.#name('ended-key-id')}`)
   }
 
   async makePayments(): Promise<void> {
-    const pay = async (name: string, fields: Json, apiKey = this.#name('tenant-key')) => {
+    const pay = async (name: string, fields: Json, apiKey?: string) => {
       const card = { amount: CAPTURED, currency: 'usd', payment_method: 'pm_card_visa' }
       const made = await this.#post('/v1/payments', { ...card, ...fields }, apiKey)
-      const { id } = (made['id'] === undefined ? made['payment'] : made) as { id: string }
-      this.#known.set(name, id)
+      // A decline has the payment as a member.
+      const { id } = (made['payment'] ?? made) as { id: string }
+      this.known.set(name, id)
       return id
     }
     const succeeded = await pay('payment', {})
@@ -101,14 +104,14 @@ class FixtureMaker {
     const canceled = await pay('canceled-payment', { capture_method: 'manual' })
     await this.#post(`/v1/payments/${canceled}/cancel`, {})
     const refund = await this.#post(`/v1/payments/${succeeded}/refunds`, { amount: REFUNDED })
-    this.#known.set('refund', String(refund['id']))
+    this.known.set('refund', String(refund['id']))
     await this.#nameFirst('event', '/v1/events')
     await this.#nameFirst('ledger-transaction', '/v1/ledger/transactions')
     const [row] = await this.#subject.store.sql<{ id: string; key: string }[]>`
       select id, key from idempotency_keys where payment_id = ${parseId('pay', succeeded) ?? ''}
         and operation = 'payment.create'
     `
-    this.#known.set('operation', showId('op', row?.id ?? '')).set('used-key', row?.key ?? '')
+    this.known.set('operation', showId('op', row?.id ?? '')).set('used-key', row?.key ?? '')
   }
 
   /** The delivery belongs to a deleted endpoint and has failed, so nothing is sent. */
@@ -117,7 +120,7 @@ class FixtureMaker {
       const wanted = { url: 'https://fuzz.invalid/', event_types: ['refund.failed'] }
       const made = await this.#post('/v1/webhook-endpoints', wanted)
       this.#keep(`secret of ${name}`, String(made['secret']))
-      this.#known.set(name, String(made['id']))
+      this.known.set(name, String(made['id']))
     }
     const id = randomUUIDv7()
     await this.#subject.store.sql`
@@ -127,7 +130,7 @@ class FixtureMaker {
         ${this.#uuid('we', 'deleted-endpoint')}, 'failed'
       )
     `
-    this.#known.set('webhook-delivery', showId('wd', id))
+    this.known.set('webhook-delivery', showId('wd', id))
     await this.#ask('DELETE', `/v1/webhook-endpoints/${this.#name('deleted-endpoint')}`)
   }
 
@@ -139,7 +142,7 @@ class FixtureMaker {
     await this.#admin('POST', `/admin/findings/${this.#name('finding')}/resolve`, { note: 'seen' })
     const window = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
     const { id } = await this.#admin('POST', '/admin/reconciliations', window)
-    this.#known.set('reconciliation', String(id))
+    this.known.set('reconciliation', String(id))
     await this.#untilCompared(String(id))
   }
 
@@ -160,7 +163,7 @@ class FixtureMaker {
           ${CAPTURED}, 'usd', 'fraudulent', 'needs_response', now()
         )
       `
-      this.#known.set(name, showId('dp', id))
+      this.known.set(name, showId('dp', id))
     }
   }
 
@@ -173,12 +176,12 @@ class FixtureMaker {
   }
 
   #keep(name: string, secret: string): void {
-    this.#known.set(name, secret)
-    this.#keys.set(name, secret)
+    this.known.set(name, secret)
+    this.keys.set(name, secret)
   }
 
   #name(name: string): string {
-    const value = this.#known.get(name)
+    const value = this.known.get(name)
     if (value === undefined) throw new Error(`the fixture ${name} does not exist yet`)
     return value
   }
@@ -189,7 +192,7 @@ class FixtureMaker {
 
   async #nameFirst(name: string, path: string, key = this.#name('tenant-key')): Promise<void> {
     const { data } = (await this.#ask('GET', path, undefined, key)) as { data: { id: string }[] }
-    this.#known.set(name, data[0]?.id ?? '')
+    this.known.set(name, data[0]?.id ?? '')
   }
 
   #admin(method: string, path: string, body?: Json): Promise<Json> {

@@ -16,8 +16,8 @@ export interface Operation {
   readonly pathId: string | undefined
   readonly access: 'tenant' | 'operator' | 'open'
   readonly isKeyed: boolean
-  /** The query parameters by name. Undefined if the operation ignores its query. */
-  readonly query: Readonly<Record<string, Json>> | undefined
+  /** The names of its query parameters. Undefined if the operation ignores its query. */
+  readonly query: readonly string[] | undefined
   readonly body: BodyContract | undefined
 }
 
@@ -81,9 +81,12 @@ const ajv = new Ajv2020({ strict: false, validateSchema: false })
 formats.default(ajv)
 documents.forEach((document, index) => ajv.addSchema(document, `openapi-${index}`))
 
+/** The console for browsers and the events of extras, which the service under test does not have. */
+const LEFT_OUT = /^\/(console|provider\/webhooks\/)/
+
 export const operations: readonly Operation[] = documents.flatMap((document, index) =>
   Object.entries(document['paths'] as Record<string, Record<string, Json>>)
-    .filter(([path]) => !isOfConsole(path) && !isOfExtra(path))
+    .filter(([path]) => !LEFT_OUT.test(path))
     .flatMap(([path, item]) =>
       Object.entries(item).map(([method, described]) =>
         readOperation(`openapi-${index}`, path, method, {
@@ -93,16 +96,6 @@ export const operations: readonly Operation[] = documents.flatMap((document, ind
       ),
     ),
 )
-
-/** The events of a provider that is an extra. The service under test has none. */
-function isOfExtra(path: string): boolean {
-  return path.startsWith('/provider/webhooks/')
-}
-
-/** The console is for browsers. It is switched off in the service under test. */
-function isOfConsole(path: string): boolean {
-  return path.startsWith('/console')
-}
 
 function readOperation(document: string, path: string, method: string, described: Json): Operation {
   const parameters = ((described['parameters'] ?? []) as Json[]).map(resolve)
@@ -119,7 +112,7 @@ function readOperation(document: string, path: string, method: string, described
     pathId,
     access: readAccess(described),
     isKeyed: parameters.some(({ name }) => name === 'Idempotency-Key'),
-    query: query.length > 0 || refusesQueries ? schemasOf(query) : undefined,
+    query: query.length > 0 || refusesQueries ? query.map(({ name }) => String(name)) : undefined,
     body: readBody(document, path, method, described),
   }
 }
@@ -135,12 +128,6 @@ function readAccess({ security }: Json): Operation['access'] {
   const [scheme] = ((security ?? []) as Json[]).flatMap((one) => Object.keys(one))
   if (scheme === undefined) return 'open'
   return scheme === 'tenantKey' ? 'tenant' : 'operator'
-}
-
-function schemasOf(parameters: readonly Json[]): Record<string, Json> {
-  return Object.fromEntries(
-    parameters.map(({ name, schema }) => [String(name), resolve(schema as Json)]),
-  )
 }
 
 function readBody(

@@ -1,5 +1,6 @@
 // Detects side effects of refused requests: provider calls and changed tables. Bisects a batch to
 // find the request that caused them.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Store } from '../../src/db/connection/client.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 import { providerAt } from '../simulate/faults.ts'
@@ -16,22 +17,10 @@ interface Exception {
 }
 
 export const exceptions: readonly Exception[] = [
-  {
-    table: /^public\.rate_limits$/,
-    reason: 'It counts all requests, including refused ones.',
-  },
-  {
-    table: /^public\.key_replays$/,
-    reason: 'It counts the requests that use a key again, including refused ones.',
-  },
-  {
-    table: /^public\.admin_actions$/,
-    reason: 'Each operator command adds a row; these rows are checked one by one.',
-  },
-  {
-    table: /^public\.service_processes$/,
-    reason: 'Each process reports itself there.',
-  },
+  { table: /^public\.rate_limits$/, reason: 'It counts all requests, including refused ones.' },
+  { table: /^public\.key_replays$/, reason: 'It counts uses of a key, also of refused requests.' },
+  { table: /^public\.admin_actions$/, reason: 'Each row of a command is checked by itself.' },
+  { table: /^public\.service_processes$/, reason: 'Each process reports itself there.' },
   {
     table: /^atomic_jobs\.(job|job_common|j[0-9a-f]{56})$/,
     where: `name not in ('maintenance', '__pgboss__send-it')`,
@@ -56,25 +45,14 @@ async function digestTables({ sql }: Store): Promise<Tables> {
   const queries = known.flatMap(({ name, quoted }) => {
     const exception = exceptions.find(({ table }) => table.test(name))
     if (exception !== undefined && exception.where === undefined) return []
-    const where = exception?.where ?? 'true'
     return [
       `select '${name}' as name, count(*) || ' rows, ' ||
         coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '') as digest
-      from ${quoted} t where ${where}`,
+      from ${quoted} t where ${exception?.where ?? 'true'}`,
     ]
   })
   const rows = await sql.unsafe<{ name: string; digest: string }[]>(queries.join(' union all '))
   return new Map(rows.map(({ name, digest }) => [name, digest]))
-}
-
-/** The differences, as sentences. */
-function compareTables(before: Tables, after: Tables): string[] {
-  const names = [...new Set([...before.keys(), ...after.keys()])]
-  return names
-    .filter((name) => before.get(name) !== after.get(name))
-    .map(
-      (name) => `${name} was ${before.get(name) ?? 'not there'}, is ${after.get(name) ?? 'gone'}`,
-    )
 }
 
 /** The id of the newest operator action, if there is one. */
@@ -127,15 +105,14 @@ const IDLE_LIMIT_MS = 30_000
  * @throws Error if the state is still changing at the time limit.
  */
 export async function waitUntilIdle(subject: Subject): Promise<Snapshot> {
-  const startedAt = performance.now()
+  const limit = AbortSignal.timeout(IDLE_LIMIT_MS)
   let before = await takeSnapshot(subject)
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, IDLE_MS))
+    await delay(IDLE_MS)
     const now = await takeSnapshot(subject)
-    if (differences(before, now).length === 0) return now
-    if (performance.now() - startedAt > IDLE_LIMIT_MS) {
-      throw new Error(`the state keeps changing: ${differences(before, now).join('; ')}`)
-    }
+    const changes = differences(before, now)
+    if (changes.length === 0) return now
+    if (limit.aborted) throw new Error(`the state keeps changing: ${changes.join('; ')}`)
     before = now
   }
 }
@@ -188,12 +165,16 @@ async function takeSnapshot({ store, log, providerUrl }: Subject): Promise<Snaps
   }
 }
 
+/** The differences, as sentences. */
 function differences(before: Snapshot, now: Snapshot): string[] {
   const calls = now.providerCalls - before.providerCalls
   const executed = now.executed - before.executed
+  const changed = [...new Set([...before.tables.keys(), ...now.tables.keys()])]
+    .map((name) => [name, before.tables.get(name), now.tables.get(name)])
+    .filter(([, was, is]) => was !== is)
   return [
     ...(calls === 0 ? [] : [`the provider was called ${calls} times`]),
     ...(executed === 0 ? [] : [`the provider executed ${executed} more calls`]),
-    ...compareTables(before.tables, now.tables),
+    ...changed.map(([name, was = 'not there', is = 'gone']) => `${name} was ${was}, is ${is}`),
   ]
 }

@@ -29,17 +29,8 @@ export class ServiceLog {
   readonly violations: string[] = []
   readonly #last: string[] = []
   #secrets: Secrets | undefined
-  #lines = 0
-  #providerCalls = 0
-
-  get lines(): number {
-    return this.#lines
-  }
-
   /** Number of requests to the provider's API, without its control API. */
-  get providerCalls(): number {
-    return this.#providerCalls
-  }
+  providerCalls = 0
 
   /** The last log lines, to explain the failure of a process. */
   get lastLines(): string {
@@ -52,7 +43,6 @@ export class ServiceLog {
   }
 
   readonly add = (role: Role, text: string): void => {
-    this.#lines += 1
     this.#last.push(`${role}: ${text}`)
     if (this.#last.length > KEPT_LINES) this.#last.shift()
     for (const secret of this.#secrets?.findIn(text) ?? []) {
@@ -62,7 +52,7 @@ export class ServiceLog {
     if (line === undefined) return
     if (role === 'provider') {
       const { msg, path = '' } = line
-      if (msg === 'request' && !path.startsWith('/_control')) this.#providerCalls += 1
+      if (msg === 'request' && !path.startsWith('/_control')) this.providerCalls += 1
       return
     }
     if ((line.level ?? 0) >= ERROR) this.#addViolation(`${role} logged an error: ${text}`)
@@ -100,6 +90,13 @@ const SETTINGS = {
   WAIT_MAX_SECONDS: '30',
   // Also checks the lines that are logged only at this level.
   LOG_LEVEL: 'trace',
+  HOST: '127.0.0.1',
+  PORT: '0',
+  METRICS_PORT: '0',
+  MOCK_PROVIDER_PORT: '0',
+  TEST_CONSTANTS: 'true',
+  // Its server has fsync off.
+  DATABASE_MAY_LOSE_COMMITS: 'true',
 }
 
 export type Subject = Awaited<ReturnType<typeof startSubject>>
@@ -123,17 +120,10 @@ export async function startSubject(
     ...SETTINGS,
     DATABASE_URL: databaseUrl,
     DATA_DIR: folder,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    METRICS_PORT: '0',
-    MOCK_PROVIDER_PORT: '0',
     STRIPE_SECRET_KEY: secrets.providerKey,
     STRIPE_WEBHOOK_SECRET: secrets.webhookSecret,
     ADMIN_API_KEY: secrets.adminKey,
     ENCRYPTION_KEYS: `fuzz:${randomBytes(32).toString('base64')}`,
-    TEST_CONSTANTS: 'true',
-    // Its server has fsync off.
-    DATABASE_MAY_LOSE_COMMITS: 'true',
   }
   const processes: NodeProcess[] = []
   const argsOf = (role: Role, script: string, providerUrl = '') =>
@@ -148,9 +138,8 @@ export async function startSubject(
     await Promise.all(processes.map(({ ended }) => ended))
   }
   try {
-    const { url: providerUrl } = await startListening(
-      ...argsOf('provider', 'dev/stripe-stand-in/main.ts'),
-    )
+    const provider = await startListening(...argsOf('provider', 'dev/stripe-stand-in/main.ts'))
+    const { url: providerUrl } = provider
     const [{ url: apiUrl }] = await Promise.all([
       startListening(...argsOf('api', 'src/start/api.ts', providerUrl)),
       startReady(...argsOf('worker', 'workers/main.ts', providerUrl)),

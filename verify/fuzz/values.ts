@@ -7,46 +7,22 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'.split('')
 export const letters = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...ALPHABET), minLength, maxLength })
 
+export const words = (text: string): string[] => text.trim().split(/\s+/)
+
 /** Stripe's test numbers, of every card network. */
-export const CARD_NUMBERS = [
-  '4242424242424242',
-  '4000056655665556',
-  '5555555555554444',
-  '2223003122003222',
-  '5105105105105100',
-  '378282246310005',
-  '371449635398431',
-  '6011111111111117',
-  '6011981111111113',
-  '3056930009020004',
-  '36227206271667',
-  '3566002020360505',
-  '6200000000000005',
-] as const
+export const CARD_NUMBERS = words(`
+  4242424242424242 4000056655665556 5555555555554444 2223003122003222 5105105105105100
+  378282246310005 371449635398431 6011111111111117 6011981111111113 3056930009020004
+  36227206271667 3566002020360505 6200000000000005
+`)
 
 const NASTY = [
-  '',
-  ' ',
-  '\u0000',
-  '\u007F',
-  '\u00A0',
-  '\u200B',
-  '\u202E',
-  '\u2028',
-  '\uFEFF',
-  '\uFFFD',
-  '\uFFFF',
-  '\uD800',
-  '\uDC00',
-  '\u{1F600}',
+  // Blank, invisible and unpaired characters.
+  ...['', ' ', '\u0000', '\u007F', '\u00A0', '\u200B', '\u202E', '\u2028'],
+  ...['\uFEFF', '\uFFFD', '\uFFFF', '\uD800', '\uDC00', '\u{1F600}'],
   '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}',
   'Z\u0351\u036B\u0343',
-  'null',
-  'undefined',
-  'NaN',
-  '__proto__',
-  'constructor',
-  '../../etc/passwd',
+  ...words('null undefined NaN __proto__ constructor ../../etc/passwd'),
   "' or '1'='1",
   '"; drop table payments; --',
   '${7*7}',
@@ -56,7 +32,7 @@ const NASTY = [
   '<script>alert(1)</script>',
   '\r\nx-injected: 1',
   'a'.repeat(600),
-] as const
+]
 
 /** Texts from all of Unicode, well-formed or not. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(

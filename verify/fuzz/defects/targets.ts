@@ -2,10 +2,10 @@
 import * as fc from 'fast-check'
 import { type IdPrefix, showId } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
-import { escapedText, letters, secret } from '../values.ts'
+import { escapedText, letters, secret, words } from '../values.ts'
 import { type Defect, defectChange, withPath } from './fields.ts'
 
-const PREFIXES = ['pay', 're', 'evt', 'ltx', 'we', 'wd', 'op', 'rec', 'fnd', 'tnt', 'key', 'act']
+const PREFIXES = words('pay re evt ltx we wd op rec fnd tnt key act')
 
 /** A well-formed id that does not exist. */
 const nonexistentId = fc
@@ -65,7 +65,7 @@ const noRoute: Defect = {
   },
 }
 
-const METHODS = 'GET POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY M-SEARCH'.split(' ')
+const METHODS = words('GET POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY M-SEARCH')
 
 const anotherMethod: Defect = {
   kind: 'another method',
@@ -96,9 +96,8 @@ const badLimit = fc.oneof(
 const query: Defect = {
   kind: 'an invalid query',
   forOperation(operation) {
-    const known = operation.query
-    if (known === undefined) return undefined
-    const names = Object.keys(known)
+    const { query: names } = operation
+    if (names === undefined) return undefined
     const parameters: fc.Arbitrary<readonly string[]>[] = [
       escapedText.map((text) => [`zz${text}=1`]),
       fc.constantFrom(['__proto__=1'], ['constructor=1'], ['limit[]=1'], ['=1'], ['page']),
