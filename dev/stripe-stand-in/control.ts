@@ -12,7 +12,7 @@ import { faultNames } from './faults/faults.ts'
 import { idempotencyModes } from './requests/idempotency.ts'
 import type { PipelineParts } from './requests/pipeline.ts'
 import { expireHold, expiryReasons, moveHold } from './payment-intents/expire-hold.ts'
-import type { RateLimitSettings } from './requests/rate-limits.ts'
+import { rateLimitSettings } from './requests/rate-limits.ts'
 import { alterObject, findObject, removeObject } from './faults/planted-differences.ts'
 import { addMovement } from './balance/balance-transactions.ts'
 import { refundStatuses } from './refunds/refund-status.ts'
@@ -20,9 +20,8 @@ import { settleDue } from './settle-due.ts'
 import { settleRefund } from './refunds/settle-refund.ts'
 import { disputeStatuses } from './disputes/dispute.ts'
 import { moveDispute, openDisputeOf } from './disputes/move-dispute.ts'
-import type { Records } from './storage.ts'
 import { StripeError } from './requests/stripe-errors.ts'
-import type { WebhookKnobs } from './webhooks/webhook-outbox.ts'
+import { webhookKnobs } from './webhooks/webhook-outbox.ts'
 
 const clockMove = z.union([
   z.strictObject({ advance_seconds: z.int().min(0) }),
@@ -31,19 +30,9 @@ const clockMove = z.union([
 
 const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
 
-const limit = z.int().min(0).nullish()
-
-const rateLimitSettings: z.ZodType<RateLimitSettings> = z.strictObject({
-  global_per_second: limit,
-  endpoint_per_second: limit,
-  global_concurrent: limit,
-  endpoint_concurrent: limit,
-  intent_updates_per_hour: limit,
-})
-
 const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) })
 
-const expiry = z.strictObject({ reason: z.enum(expiryReasons).default('automatic') })
+const expiry = z.strictObject({ reason: z.enum(expiryReasons).default('automatic') }).prefault({})
 
 const holdChange = z.strictObject({ ends_in_seconds: z.int() })
 
@@ -86,18 +75,6 @@ const alteration = z.looseObject({
   metadata: z.record(z.string(), z.string()).optional(),
 })
 
-const webhookKnobs: z.ZodType<Partial<WebhookKnobs>> = z.strictObject({
-  url: z
-    .url({ protocol: /^https?$/ })
-    .nullable()
-    .exactOptional(),
-  lose: z.int().min(0).exactOptional(),
-  duplicate: z.int().min(0).max(10).exactOptional(),
-  shuffle: z.boolean().exactOptional(),
-  delay_ms: z.int().min(0).exactOptional(),
-  old_secret: z.string().min(1).nullable().exactOptional(),
-})
-
 /** A request on a connection that the server is about to close is reset, and a test fails by chance. */
 const closeConnection: RequestHandler = (_req, res, next) => {
   res.set('Connection', 'close')
@@ -118,8 +95,8 @@ type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
 /** Creates the routes under /_control. They answer an invalid request with 400 and the reason. */
 export function createControlRoutes(parts: ControlParts): Router {
-  const { storage, clock, idempotency, faultRules, hanging, lateRequests, rateLimits } = parts
-  return Router()
+  const { storage, clock, faultRules, hanging, lateRequests } = parts
+  const router = Router()
     .use(closeConnection)
     .use(refuseOtherSites)
     .use(json({ type: () => true }))
@@ -135,31 +112,53 @@ export function createControlRoutes(parts: ControlParts): Router {
         },
       }),
     )
-    .post('/clock', (req, res) => {
-      const move = clockMove.parse(req.body)
-      if ('ahead_seconds' in move) clock.setAhead(move.ahead_seconds)
-      else clock.advance(move.advance_seconds)
-      settleDue(parts, clock.now())
-      res.json({ now: new Date(clock.now()).toISOString() })
-    })
-    .post('/idempotency', (req, res) => {
-      const { mode } = idempotencyChange.parse(req.body)
-      idempotency.setMode(mode)
-      res.json({ mode })
-    })
-    .post('/rate_limits', (req, res) => {
-      const settings = rateLimitSettings.parse(req.body)
-      rateLimits.set(settings)
-      res.json(settings)
-    })
-    .use(createObjectRoutes(parts))
+  for (const [path, handler] of Object.entries({ ...settingRoutes(parts), ...objectRoutes(parts) }))
+    router.post(path, handler)
+  return router
     .get('/webhooks', (_req, res) => {
       res.json({ ...storage.events.knobs(), data: storage.events.list() })
     })
-    .post('/webhooks', (req, res) => {
-      res.json(storage.events.setKnobs(webhookKnobs.parse(req.body)))
+    .post('/balance_transactions', (req, res) => {
+      res.status(201).json(addMovement(storage, movement.parse(req.body), clock.now()))
     })
-    .post('/reset', (_req, res) => {
+    .get('/objects/:id', (req, res) => void res.json(findObject(storage.objects, req.params.id)))
+    .delete('/objects/:id', (req, res) => {
+      removeObject(storage, req.params.id)
+      res.json({ id: req.params.id, deleted: true })
+    })
+    .use(refuseUnknownRoute)
+    .use(refuseInvalidBody)
+}
+
+type PostRoutes = Readonly<Record<string, RequestHandler<{ id?: string }>>>
+
+/** Answers with what the work returns for the body, and for the `:id` of the route. */
+function answer<Body>(
+  schema: z.ZodType<Body>,
+  work: (body: Body, id: string) => object,
+): PostRoutes[string] {
+  return (req, res) => void res.json(work(schema.parse(req.body), req.params.id ?? ''))
+}
+
+function settingRoutes(parts: ControlParts): PostRoutes {
+  const { storage, clock, idempotency, faultRules, hanging, lateRequests, rateLimits } = parts
+  return {
+    '/clock': answer(clockMove, (move) => {
+      if ('ahead_seconds' in move) clock.setAhead(move.ahead_seconds)
+      else clock.advance(move.advance_seconds)
+      settleDue(parts, clock.now())
+      return { now: new Date(clock.now()).toISOString() }
+    }),
+    '/idempotency': answer(idempotencyChange, (change) => {
+      idempotency.setMode(change.mode)
+      return change
+    }),
+    '/rate_limits': answer(rateLimitSettings, (settings) => {
+      rateLimits.set(settings)
+      return settings
+    }),
+    '/webhooks': answer(webhookKnobs.partial(), storage.events.setKnobs),
+    '/reset': answer(z.any(), () => {
       faultRules.reset()
       rateLimits.set({})
       hanging.release()
@@ -167,53 +166,32 @@ export function createControlRoutes(parts: ControlParts): Router {
       storage.empty()
       clock.setAhead(0)
       idempotency.setMode('keep')
-      res.json({ status: 'ok' })
-    })
-    .use(refuseUnknownRoute)
-    .use(refuseInvalidBody)
+      return { status: 'ok' }
+    }),
+  }
 }
 
-/** Creates the routes that move or alter single objects. */
-function createObjectRoutes({ storage, clock }: ControlParts): Router {
-  return Router()
-    .post('/payment_intents/:id/authenticate', (req, res) => {
-      const { outcome } = authentication.parse(req.body)
-      res.json(authenticatePaymentIntent(storage, req.params.id, outcome, clock.now()))
-    })
-    .post('/payment_intents/:id/expire', (req, res) => {
-      const { reason } = expiry.parse(req.body ?? {})
-      res.json(expireHold(storage, req.params.id, reason, clock.now()))
-    })
-    .post('/payment_intents/:id/hold', (req, res) => {
-      const { ends_in_seconds: seconds } = holdChange.parse(req.body)
+/** Moves or alters single objects. */
+function objectRoutes({ storage, clock }: ControlParts): PostRoutes {
+  return {
+    '/payment_intents/:id/authenticate': answer(authentication, ({ outcome }, id) =>
+      authenticatePaymentIntent(storage, id, outcome, clock.now()),
+    ),
+    '/payment_intents/:id/expire': answer(expiry, ({ reason }, id) =>
+      expireHold(storage, id, reason, clock.now()),
+    ),
+    '/payment_intents/:id/hold': answer(holdChange, ({ ends_in_seconds: seconds }, id) => {
       const captureBefore = Math.floor(clock.now() / 1000) + seconds
-      moveHold(storage, req.params.id, captureBefore)
-      res.json({ capture_before: captureBefore })
-    })
-    .post('/refunds/:id/settle', (req, res) => {
-      const { status, failure_reason: failureReason } = settlement.parse(req.body)
-      const { id } = req.params
-      const settle = (records: Records) =>
-        settleRefund(records, id, { status, failureReason }, clock.now())
-      res.json(storage.change(id, settle))
-    })
-    .post('/balance_transactions', (req, res) => {
-      res.status(201).json(addMovement(storage, movement.parse(req.body), clock.now()))
-    })
-    .post('/disputes', (req, res) => {
-      res.json(openDisputeOf(storage, newDispute.parse(req.body), clock.now()))
-    })
-    .post('/disputes/:id', (req, res) => {
-      res.json(moveDispute(storage, req.params.id, disputeStep.parse(req.body), clock.now()))
-    })
-    .get('/objects/:id', (req, res) => void res.json(findObject(storage.objects, req.params.id)))
-    .post('/objects/:id', (req, res) => {
-      res.json(alterObject(storage, req.params.id, alteration.parse(req.body)))
-    })
-    .delete('/objects/:id', (req, res) => {
-      removeObject(storage, req.params.id)
-      res.json({ id: req.params.id, deleted: true })
-    })
+      moveHold(storage, id, captureBefore)
+      return { capture_before: captureBefore }
+    }),
+    '/refunds/:id/settle': answer(settlement, (settled, id) =>
+      storage.change(id, (records) => settleRefund(records, id, settled, clock.now())),
+    ),
+    '/disputes': answer(newDispute, (terms) => openDisputeOf(storage, terms, clock.now())),
+    '/disputes/:id': answer(disputeStep, (step, id) => moveDispute(storage, id, step, clock.now())),
+    '/objects/:id': answer(alteration, (members, id) => alterObject(storage, id, members)),
+  }
 }
 
 const refuseUnknownRoute: RequestHandler = (req, res) => {

@@ -12,8 +12,8 @@ test('names every control route, and no other', () => {
   const source = ['stripe-stand-in/control.ts', 'stand-in/fault-routes.ts']
     .map((file) => readPage(`dev/${file}`))
     .join('\n')
-  const paths = [...source.matchAll(/\.(?:get|post|delete)\('(\/[^']+)'/g)].map(([, path = '']) =>
-    path.replace(':id', 'ID'),
+  const paths = [...source.matchAll(/(?:\.(?:get|post|delete)\(|^ {4})'(\/[^']+)'/gm)].map(
+    ([, path = '']) => path.replace(':id', 'ID'),
   )
 
   const named = [...page.matchAll(/`(?:GET|POST) \/_control(\/\S+?)`/g)].map(([, path]) => path)

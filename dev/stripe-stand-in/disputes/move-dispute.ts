@@ -60,7 +60,7 @@ export function openDisputeOf(storage: Storage, terms: OpenTerms, nowMs: number)
 /** https://docs.stripe.com/api/refunds/object#refund_object-failure_reason */
 const FAILED_BY_DISPUTE = {
   status: 'failed',
-  failureReason: 'charge_for_pending_refund_disputed',
+  failure_reason: 'charge_for_pending_refund_disputed',
 } as const
 
 function failPendingRefunds(records: Records, { id }: PaymentIntent, nowMs: number): void {

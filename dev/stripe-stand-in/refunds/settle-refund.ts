@@ -9,7 +9,7 @@ import { refusedByState } from '../requests/stripe-errors.ts'
 export interface Settlement {
   readonly status: RefundStatus
   /** https://docs.stripe.com/api/refunds/object#refund_object-failure_reason */
-  readonly failureReason?: string | undefined
+  readonly failure_reason?: string | undefined
 }
 
 /**
@@ -21,7 +21,7 @@ export interface Settlement {
 export function settleRefund(
   { objects, executed, events }: Records,
   id: string,
-  { status, failureReason = 'unknown' }: Settlement,
+  { status, failure_reason = 'unknown' }: Settlement,
   nowMs: number,
 ): Refund {
   const refund = objects.get('refund', id, 'refund')
@@ -31,7 +31,7 @@ export function settleRefund(
   }
   const cause = { nowMs }
   const settled: Refund = { ...refund, status }
-  if (status === 'failed') settled.failure_reason = failureReason
+  if (status === 'failed') settled.failure_reason = failure_reason
   if (status === 'failed' || status === 'canceled') {
     const returned = movementOfFailedRefund(refund, Math.floor(nowMs / 1000))
     objects.save(returned)

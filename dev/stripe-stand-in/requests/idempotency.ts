@@ -9,7 +9,6 @@ import type { KeptResult } from './kept-results.ts'
 import type { Storage } from '../storage.ts'
 import { keyInUse, keyUsedDifferently, StripeError } from './stripe-errors.ts'
 import type { WireAnswer } from '../../stand-in/wire.ts'
-import { jsonAnswer, refusalAnswer, replayedAnswer } from './wire.ts'
 
 /**
  * `keep`: as Stripe. `forget`: no results are kept, and the kept ones are deleted; a key in flight
@@ -20,51 +19,49 @@ type IdempotencyMode = (typeof idempotencyModes)[number]
 
 const RETENTION_MS = 24 * 60 * 60 * 1000
 
-export interface Idempotency {
-  /** Executes the request and keeps its result, or replays the kept result of its key. */
-  answer(request: ApiRequest, execute: () => Answer): WireAnswer
-  /** Counts the request's key as in flight until the returned function is called. */
-  begin(request: ApiRequest): () => void
-  /** Counts the request's key as in flight while the work runs. */
-  whileInFlight(request: ApiRequest, work: () => Promise<void>): Promise<void>
-  setMode(mode: IdempotencyMode): void
-}
+export type Idempotency = ReturnType<typeof createIdempotency>
 
 /** Starts in the mode that the storage contains. */
-export function createIdempotency(storage: Storage): Idempotency {
-  const { keptResults, settings } = storage
+export function createIdempotency({ keptResults, settings, transaction }: Storage) {
   let mode = (settings.read('idempotency_mode') ?? 'keep') as IdempotencyMode
-  const inFlight = createInFlight()
+  /** How many requests of each key are in flight: a fault may delay two. */
+  const inFlight = new Map<string, number>()
 
-  const answer: Idempotency['answer'] = (request, execute) => {
-    const key = mode === 'ignore' ? undefined : request.idempotencyKey
-    if (key === undefined) return storage.transaction(() => run(execute).answer)
-    if (inFlight.has(scopedKeyOf(request))) return refusalAnswer(keyInUse(key))
-    const fingerprint = fingerprintOf(request)
-    const keptAfterMs = request.nowMs - RETENTION_MS
-    const kept = keptResults.find(request.account, key, keptAfterMs)
-    if (kept) return replay(kept, fingerprint, key)
-    return storage.transaction(() => {
-      const { answer: first, beganExecuting } = run(execute)
-      if (mode === 'keep' && beganExecuting) {
-        const result = { fingerprint, ...first, request_id: request.requestId }
-        keptResults.keep(request.account, key, request.nowMs, result)
-      }
-      return first
-    })
-  }
-
-  const begin: Idempotency['begin'] = (request) => {
+  /** Counts the request's key as in flight until the returned function is called. */
+  const begin = (request: ApiRequest): (() => void) => {
     if (request.idempotencyKey === undefined) return () => {}
     const scopedKey = scopedKeyOf(request)
-    inFlight.add(scopedKey)
-    return () => inFlight.remove(scopedKey)
+    const count = (change: 1 | -1) => {
+      const requests = (inFlight.get(scopedKey) ?? 0) + change
+      if (requests > 0) inFlight.set(scopedKey, requests)
+      else inFlight.delete(scopedKey)
+    }
+    count(1)
+    return () => count(-1)
   }
 
   return {
-    answer,
     begin,
-    whileInFlight: async (request, work) => {
+    /** Executes the request and keeps its result, or replays the kept result of its key. */
+    answer: (request: ApiRequest, execute: () => Answer): WireAnswer => {
+      const key = mode === 'ignore' ? undefined : request.idempotencyKey
+      if (key === undefined) return transaction(() => run(execute).answer)
+      if (inFlight.has(scopedKeyOf(request))) return refusalAnswer(keyInUse(key))
+      const fingerprint = fingerprintOf(request)
+      const keptAfterMs = request.nowMs - RETENTION_MS
+      const kept = keptResults.find(request.account, key, keptAfterMs)
+      if (kept) return replay(kept, fingerprint, key)
+      return transaction(() => {
+        const { answer: first, beganExecuting } = run(execute)
+        if (mode === 'keep' && beganExecuting) {
+          const result = { fingerprint, ...first, request_id: request.requestId }
+          keptResults.keep(request.account, key, request.nowMs, result)
+        }
+        return first
+      })
+    },
+    /** Counts the request's key as in flight while the work runs. */
+    whileInFlight: async (request: ApiRequest, work: () => Promise<void>) => {
       const end = begin(request)
       try {
         await work()
@@ -72,7 +69,7 @@ export function createIdempotency(storage: Storage): Idempotency {
         end()
       }
     },
-    setMode: (newMode) => {
+    setMode: (newMode: IdempotencyMode) => {
       settings.write('idempotency_mode', newMode)
       mode = newMode
       if (mode === 'forget') keptResults.dropAll()
@@ -93,7 +90,11 @@ function run(execute: () => Answer): { answer: WireAnswer; beganExecuting: boole
 
 function replay(kept: KeptResult, fingerprint: string, key: string): WireAnswer {
   if (kept.fingerprint !== fingerprint) return refusalAnswer(keyUsedDifferently(key))
-  return replayedAnswer(kept.status, kept.body, kept.request_id)
+  // A replay repeats exactly the bytes of the first answer.
+  return jsonAnswer(kept.status, kept.body, {
+    'Idempotent-Replayed': 'true',
+    'Original-Request': kept.request_id,
+  })
 }
 
 /** The fingerprint does not depend on the order of the parameters. */
@@ -105,16 +106,14 @@ function scopedKeyOf({ account, idempotencyKey }: ApiRequest): string {
   return `${account} ${idempotencyKey}`
 }
 
-/** Counts the requests in flight for each key: a fault may delay two requests with the same key. */
-function createInFlight() {
-  const counts = new Map<string, number>()
-  return {
-    has: (scopedKey: string) => counts.has(scopedKey),
-    add: (scopedKey: string) => void counts.set(scopedKey, (counts.get(scopedKey) ?? 0) + 1),
-    remove: (scopedKey: string) => {
-      const remaining = (counts.get(scopedKey) ?? 0) - 1
-      if (remaining > 0) counts.set(scopedKey, remaining)
-      else counts.delete(scopedKey)
-    },
-  }
+function jsonAnswer(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): WireAnswer {
+  return { status, body, contentType: 'application/json', headers }
+}
+
+export function refusalAnswer({ status, body, headers }: StripeError): WireAnswer {
+  return jsonAnswer(status, JSON.stringify(body), headers)
 }

@@ -7,7 +7,7 @@ interface LateRequest {
   readonly atMs: number
   readonly execute: (nowMs: number) => void
   /** Called before it is executed, or when it never will be. */
-  readonly end?: () => void
+  readonly end: () => void
 }
 
 export type LateRequests = ReturnType<typeof createLateRequests>
@@ -19,7 +19,7 @@ export function createLateRequests() {
     const due = planned.filter(({ atMs }) => atMs <= untilMs)
     planned = planned.filter(({ atMs }) => atMs > untilMs)
     for (const request of due.toSorted((one, other) => one.atMs - other.atMs)) {
-      request.end?.()
+      request.end()
       request.execute(nowMs)
     }
   }
@@ -29,7 +29,7 @@ export function createLateRequests() {
     executeDue: (nowMs: number) => execute(nowMs),
     executeAll: (nowMs: number) => execute(nowMs, Number.POSITIVE_INFINITY),
     drop: () => {
-      for (const { end } of planned) end?.()
+      for (const { end } of planned) end()
       planned = []
     },
   }

@@ -10,13 +10,12 @@ import type { Answer, Endpoint } from './endpoint.ts'
 import type { Clock } from '../clock.ts'
 import type { FaultRules, InjectedFault } from '../faults/fault-rules.ts'
 import { faults, type FaultedRequest } from '../faults/faults.ts'
-import type { Idempotency } from './idempotency.ts'
+import { refusalAnswer, type Idempotency } from './idempotency.ts'
 import type { LateRequests } from './late-requests.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { settleDue } from '../settle-due.ts'
 import type { Storage } from '../storage.ts'
 import { serverError, StripeError } from './stripe-errors.ts'
-import { refusalAnswer } from './wire.ts'
 
 export interface PipelineParts {
   storage: Storage
@@ -64,34 +63,32 @@ interface PipelineRequest {
 async function injectFault(
   { fault, delayMs }: InjectedFault,
   { request, res, execute }: PipelineRequest,
-  { clock, storage, hanging, idempotency, lateRequests, listener }: PipelineParts,
+  { clock, hanging, idempotency, lateRequests, listener }: PipelineParts,
 ): Promise<void> {
   const released = hanging.signal()
   // Does the work, or replays or refuses it, by the idempotency key of the request.
   const answer = (work: () => Answer) => idempotency.answer(request, work)
-  const lateAtMs = () => clock.now() + delayMs
+  const fail = (work: () => void) =>
+    answer(() => {
+      work()
+      throw serverError(true)
+    })
+  const executeLate = (late: ApiRequest) =>
+    lateRequests.plan({
+      atMs: clock.now() + delayMs,
+      end: idempotency.begin(late),
+      execute: (nowMs) => idempotency.answer({ ...late, nowMs }, () => execute(nowMs)),
+    })
   const faulted: FaultedRequest = {
     request,
     res,
     delayMs,
     execute: () => answer(execute),
-    executeAndFail: () => answer(() => failAfter(execute)),
-    fail: () => answer(() => failAfter(() => {})),
-    failAndExecuteLate: () =>
-      answer(() =>
-        failAfter(() =>
-          lateRequests.plan({
-            atMs: lateAtMs(),
-            execute: (nowMs) => ignoreRefusal(() => storage.transaction(() => execute(nowMs))),
-          }),
-        ),
-      ),
-    executeLate: () =>
-      lateRequests.plan({
-        atMs: lateAtMs(),
-        end: idempotency.begin(request),
-        execute: (nowMs) => idempotency.answer({ ...request, nowMs }, () => execute(nowMs)),
-      }),
+    fail: () => fail(() => {}),
+    executeAndFail: () => fail(execute),
+    // The key keeps the failure, so the work is done without it.
+    failAndExecuteLate: () => fail(() => executeLate({ ...request, idempotencyKey: undefined })),
+    executeLate: () => executeLate(request),
     whileInFlight: (work) => idempotency.whileInFlight(request, work),
     refuseConnections: listener.refuseFor,
     released,
@@ -103,21 +100,6 @@ async function injectFault(
     // Work that waits for `released` rejects when it is aborted: the connection must be closed.
     if (!released.aborted) throw error
     res.destroy()
-  }
-}
-
-/** What is done stays done, and the idempotency key keeps the failure. */
-function failAfter(work: () => void): never {
-  work()
-  throw serverError(true)
-}
-
-/** What the state of its object does not allow any more is not done. */
-function ignoreRefusal(work: () => void): void {
-  try {
-    work()
-  } catch (error) {
-    if (!(error instanceof StripeError)) throw error
   }
 }
 

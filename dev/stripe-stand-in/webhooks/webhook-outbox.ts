@@ -1,24 +1,27 @@
 // Stores the events and their deliveries. An event is inserted in the transaction of its cause, so
 // that neither exists without the other. Pending deliveries survive a restart.
 import type { DatabaseSync } from 'node:sqlite'
+import { z } from 'zod'
 import { newEvent, type EventCause, type EventType, type ObjectOf } from './event.ts'
 import type { Settings } from '../settings.ts'
 
 /** Controls how events are sent. All knobs can change while the stand-in runs. */
-export interface WebhookKnobs {
+export const webhookKnobs = z.strictObject({
   /** The receiver. With null no events are created. */
-  url: string | null
+  url: z.url({ protocol: /^https?$/ }).nullable(),
   /** The number of next events that are never sent. */
-  lose: number
+  lose: z.int().min(0),
   /** The number of additional deliveries of each event. */
-  duplicate: number
+  duplicate: z.int().min(0).max(10),
   /** Whether due deliveries are sent in random order instead of creation order. */
-  shuffle: boolean
+  shuffle: z.boolean(),
   /** The delay between an event and its delivery, in milliseconds. */
-  delay_ms: number
+  delay_ms: z.int().min(0),
   /** While the secret is rolled: the old one, which signs each event as well. */
-  old_secret: string | null
-}
+  old_secret: z.string().min(1).nullable(),
+})
+type WebhookKnobs = z.infer<typeof webhookKnobs>
+type KnobChanges = { [Knob in keyof WebhookKnobs]?: WebhookKnobs[Knob] | undefined }
 
 type DeliveryState = 'pending' | 'sent' | 'lost' | 'failed'
 
@@ -64,7 +67,7 @@ export function openWebhookOutbox(
   // Transactions are synchronous: the current one has ended when the callback runs.
   const announce = () => void setImmediate(() => listener?.())
   /** Changes some knobs and returns all. */
-  const setKnobs = (changes: Partial<WebhookKnobs>) => {
+  const setKnobs = (changes: KnobChanges) => {
     change(changes)
     announce()
     return knobs()
@@ -130,10 +133,10 @@ export function openWebhookOutbox(
 
 function openKnobs(settings: Settings, url: string | null) {
   const defaults = { lose: 0, duplicate: 0, shuffle: false, delay_ms: 0, old_secret: null }
-  const changed = () => JSON.parse(settings.read(KNOBS) ?? '{}') as Partial<WebhookKnobs>
+  const changed = () => JSON.parse(settings.read(KNOBS) ?? '{}') as KnobChanges
   return {
-    read: (): WebhookKnobs => ({ url, ...defaults, ...changed() }),
-    change: (changes: Partial<WebhookKnobs>) =>
+    read: () => ({ url, ...defaults, ...changed() }) as WebhookKnobs,
+    change: (changes: KnobChanges) =>
       settings.write(KNOBS, JSON.stringify({ ...changed(), ...changes })),
   }
 }
