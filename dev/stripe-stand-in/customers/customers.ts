@@ -2,7 +2,7 @@
 // belongs to the account of the secret key, as every object does.
 import type Stripe from 'stripe'
 import { newId } from '../ids.ts'
-import type { Answer, Endpoint } from '../requests/endpoint.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import { readMetadata, readString, type Parameters } from '../requests/parameters.ts'
 import { invalidParameter } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'
@@ -29,7 +29,7 @@ const UNUSED_MEMBERS = {
 }
 
 /** POST /v1/customers. */
-export const createCustomer: Endpoint = ({ params, nowMs }, { objects }): Answer => {
+export const createCustomer: Endpoint = ({ params, nowMs }, { objects }) => {
   const customer = {
     id: newId('cus'),
     object: 'customer',

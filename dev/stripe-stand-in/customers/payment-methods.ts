@@ -1,8 +1,8 @@
 // Implements the endpoints of /v1/payment_methods, and the list of those of a customer
 // (https://docs.stripe.com/api/payment_methods).
 import type { Endpoint } from '../requests/endpoint.ts'
-import { listPage } from '../requests/list-page.ts'
 import { requireString } from '../requests/parameters.ts'
+import { list } from '../requests/read-objects.ts'
 import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
 import { readCustomer } from './customers.ts'
 import type { SavedMethod } from './saved-method.ts'
@@ -29,9 +29,10 @@ export const attachPaymentMethod: Endpoint = ({ params, objectId, nowMs }, recor
   return { status: 200, body: attached }
 }
 
+const listPaymentMethods = list('payment_method', ['customer'])
+
 /** GET /v1/customers/:id/payment_methods. */
 export const listPaymentMethodsOfCustomer: Endpoint = (request, records) => {
   const customer = records.objects.get('customer', request.objectId).id
-  const params = { ...request.params, customer }
-  return listPage({ ...request, params }, records, 'payment_method', ['customer'])
+  return listPaymentMethods({ ...request, params: { ...request.params, customer } }, records)
 }

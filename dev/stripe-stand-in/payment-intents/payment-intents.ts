@@ -52,7 +52,7 @@ const NO_METHOD =
   'directly with a payment method.'
 
 /** POST /v1/payment_intents. With `confirm=true` the intent is paid at once. */
-export const createPaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
+export const createPaymentIntent: Endpoint = (request, records) => {
   const { params, nowMs } = request
   const customer = readCustomer(params, records)
   const method = readMethod(params, records, { nowMs, customer })
@@ -71,7 +71,7 @@ export const createPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
 }
 
 /** POST /v1/payment_intents/:id/confirm. The request may name another payment method. */
-export const confirmPaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
+export const confirmPaymentIntent: Endpoint = (request, records) => {
   const { params, nowMs } = request
   const intent = records.objects.get('payment_intent', request.objectId)
   refuseUnlessAllowed('confirm', intent)
@@ -85,7 +85,7 @@ export const confirmPaymentIntent: Endpoint<PaymentIntent> = (request, records) 
 }
 
 /** POST /v1/payment_intents/:id/capture. Captures all unless `amount_to_capture` is set. */
-export const capturePaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
+export const capturePaymentIntent: Endpoint = (request, records) => {
   const requestedAmount = readAmount(request.params, 'amount_to_capture')
   const metadata = readMetadata(request.params)
   const intent = records.objects.get('payment_intent', request.objectId)
@@ -118,7 +118,7 @@ function refuseCapture(
   records: Records,
   intent: PaymentIntent,
   { code, message, leaves }: CaptureRefusal,
-): Answer<PaymentIntent> {
+): Answer {
   const elsewhere = { ...request, idempotencyKey: undefined }
   const { amount } = intent
   if (leaves === 'expired') {
@@ -139,7 +139,7 @@ const INCREMENTS_MAX = 10
  * the present one. A decline changes nothing
  * (https://docs.stripe.com/api/payment_intents/increment_authorization).
  */
-export const incrementAuthorization: Endpoint<PaymentIntent> = (request, records) => {
+export const incrementAuthorization: Endpoint = (request, records) => {
   const amount = requireAmount(request.params, 'amount')
   const metadata = readMetadata(request.params)
   const intent = records.objects.get('payment_intent', request.objectId)
@@ -168,17 +168,14 @@ export const incrementAuthorization: Endpoint<PaymentIntent> = (request, records
   return execute(request, records, raised, 'payment_intent.increment_authorization', amount)
 }
 
-function declineIncrement(
-  intent: PaymentIntent,
-  { code, declineCode, message }: Decline,
-): Answer<PaymentIntent> {
+function declineIncrement(intent: PaymentIntent, { code, declineCode, message }: Decline): Answer {
   const bankCode = declineCode && { decline_code: declineCode }
   const error = { type: 'card_error', code, ...bankCode, message } as const
   return { status: 402, body: errorBody({ ...error, payment_intent: intent }) }
 }
 
 /** POST /v1/payment_intents/:id/cancel. */
-export const cancelPaymentIntent: Endpoint<PaymentIntent> = (request, records) => {
+export const cancelPaymentIntent: Endpoint = (request, records) => {
   const reason = readChoice(request.params, 'cancellation_reason', cancellationReasons)
   const intent = records.objects.get('payment_intent', request.objectId)
   refuseUnlessAllowed('cancel', intent)
@@ -217,7 +214,7 @@ function pay(
   intent: PaymentIntent,
   method: SavedMethod,
   kind: ExecutedKind,
-): Answer<PaymentIntent> {
+): Answer {
   const { params } = request
   const isAbsent = isOffSession(params)
   const canAuthenticate = !isAbsent && !readBoolean(params, 'error_on_requires_action')
@@ -244,7 +241,7 @@ function execute(
   intent: PaymentIntent,
   kind: ExecutedKind,
   amount: number,
-): Answer<PaymentIntent> {
+): Answer {
   save(request, records, intent)
   // An intent gets here as succeeded only once: no endpoint executes on a succeeded intent.
   if (intent.status === 'succeeded') saveCapture(intent, records, request)

@@ -2,27 +2,17 @@
 // that answer before it is serialized.
 import type Stripe from 'stripe'
 import type { ApiRequest } from './api-request.ts'
+import type { ApiObjects, ObjectKind } from '../objects.ts'
 import type { Records } from '../storage.ts'
 import type { ErrorBody } from './stripe-errors.ts'
 
 /** What the API shows, as the types of Stripe's package describe it. */
-type Shown =
-  | Stripe.Account
-  | Stripe.BalanceTransaction
-  | Stripe.Charge
-  | Stripe.Customer
-  | Stripe.Dispute
-  | Stripe.PaymentIntent
-  | Stripe.PaymentMethod
-  | Stripe.Radar.EarlyFraudWarning
-  | Stripe.Refund
+type Shown = Stripe.Account | ApiObjects[ObjectKind]
 
-type AnyBody = Shown | Stripe.ApiList<Shown> | Stripe.ApiSearchResult<Shown>
-
-export interface Answer<Body = AnyBody> {
+export interface Answer {
   status: number
-  body: Body | ErrorBody
+  body: Shown | Stripe.ApiList<Shown> | Stripe.ApiSearchResult<Shown> | ErrorBody
 }
 
 /** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */
-export type Endpoint<Body = AnyBody> = (request: ApiRequest, records: Records) => Answer<Body>
+export type Endpoint = (request: ApiRequest, records: Records) => Answer

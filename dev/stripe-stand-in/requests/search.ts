@@ -2,8 +2,8 @@
 // Stripe's it lags behind, here always by the longest time that Stripe calls normal.
 import type { ObjectKind } from '../objects.ts'
 import type { Endpoint } from './endpoint.ts'
-import { readLimit } from './list-page.ts'
 import { readString, readStrings, requireString } from './parameters.ts'
+import { readLimit } from './read-objects.ts'
 import { invalidParameter, invalidQuery, unsearchable } from './stripe-errors.ts'
 
 /** Which clauses a field takes: a token only `:`, a string also `~`, a number also comparisons. */

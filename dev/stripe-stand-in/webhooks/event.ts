@@ -4,34 +4,15 @@ import { isDeepStrictEqual } from 'node:util'
 import Stripe from 'stripe'
 import type { ApiRequest } from '../requests/api-request.ts'
 import { newId } from '../ids.ts'
-import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
+import type { PaymentIntent, PaymentIntentStatus } from '../payment-intents/payment-intent.ts'
 
-/** The events that the stand-in sends. */
-type SentEvent =
-  | Stripe.ChargeDisputeClosedEvent
-  | Stripe.ChargeDisputeCreatedEvent
-  | Stripe.ChargeDisputeFundsReinstatedEvent
-  | Stripe.ChargeDisputeFundsWithdrawnEvent
-  | Stripe.ChargeDisputeUpdatedEvent
-  | Stripe.ChargeExpiredEvent
-  | Stripe.ChargeRefundUpdatedEvent
-  | Stripe.ChargeRefundedEvent
-  | Stripe.PaymentIntentAmountCapturableUpdatedEvent
-  | Stripe.PaymentIntentCanceledEvent
-  | Stripe.PaymentIntentCreatedEvent
-  | Stripe.PaymentIntentPaymentFailedEvent
-  | Stripe.PaymentIntentRequiresActionEvent
-  | Stripe.PaymentIntentSucceededEvent
-  | Stripe.RadarEarlyFraudWarningCreatedEvent
-  | Stripe.RadarEarlyFraudWarningUpdatedEvent
-  | Stripe.RefundCreatedEvent
-  | Stripe.RefundFailedEvent
-  | Stripe.RefundUpdatedEvent
-
-export type EventType = SentEvent['type']
+export type EventType = Stripe.Event['type']
 
 /** The object that an event of this type has. */
-export type ObjectOf<Type extends EventType> = Extract<SentEvent, { type: Type }>['data']['object']
+export type ObjectOf<Type extends EventType> = Extract<
+  Stripe.Event,
+  { type: Type }
+>['data']['object']
 
 /** The cause of an event, as far as the event shows it. */
 export type EventCause = Pick<ApiRequest, 'nowMs'> &
@@ -67,23 +48,17 @@ function changed<Changed extends object>(before: Changed, object: Changed) {
   return { object, previous_attributes: Object.fromEntries(previous) as Partial<Changed> }
 }
 
+const typeOfStatus = {
+  requires_action: 'payment_intent.requires_action',
+  requires_capture: 'payment_intent.amount_capturable_updated',
+  succeeded: 'payment_intent.succeeded',
+  canceled: 'payment_intent.canceled',
+  requires_payment_method: 'payment_intent.payment_failed',
+  requires_confirmation: undefined,
+} as const satisfies Record<PaymentIntentStatus, EventType | undefined>
+
 /** Returns the event type for the status of an intent; undefined for a status without an event. */
-export function eventTypeOf({
-  status,
-  last_payment_error,
-}: PaymentIntent): Extract<EventType, `payment_intent.${string}`> | undefined {
-  switch (status) {
-    case 'requires_action':
-      return 'payment_intent.requires_action'
-    case 'requires_capture':
-      return 'payment_intent.amount_capturable_updated'
-    case 'succeeded':
-      return 'payment_intent.succeeded'
-    case 'canceled':
-      return 'payment_intent.canceled'
-    case 'requires_payment_method':
-      return last_payment_error === null ? undefined : 'payment_intent.payment_failed'
-    case 'requires_confirmation':
-      return undefined
-  }
+export function eventTypeOf({ status, last_payment_error: error }: PaymentIntent) {
+  const isNew = status === 'requires_payment_method' && error === null
+  return isNew ? undefined : typeOfStatus[status]
 }
