@@ -32,15 +32,9 @@ interface CountedRule<Name extends string> extends FaultRule<Name> {
   struck: number
 }
 
-export interface FaultRules<Name extends string, Request extends MatchedRequest> {
-  add(rule: FaultRule<Name>): CountedRule<Name>
-  list(): CountedRule<Name>[]
-  clear(): void
-  /**
-   * Counts the request in every matching rule, and returns the fault of the first rule that is due.
-   */
-  pick(request: Request): InjectedFault<Name> | undefined
-}
+export type FaultRules<Name extends string, Request extends MatchedRequest> = ReturnType<
+  typeof createFaultRules<Name, Request>
+>
 
 /** Long enough to be noticed, and shorter than the usual timeouts of clients. */
 export const DELAY_DEFAULT_MS = 1_000
@@ -49,11 +43,11 @@ export const DELAY_DEFAULT_MS = 1_000
 export function createFaultRules<
   Name extends string,
   Request extends MatchedRequest = MatchedRequest,
->(): FaultRules<Name, Request> {
+>() {
   let rules: { counted: CountedRule<Name>; isMatch: (request: Request) => boolean }[] = []
   return {
-    add: (rule) => {
-      const counted = { ...rule, matched: 0, struck: 0 }
+    add: (rule: FaultRule<Name>) => {
+      const counted: CountedRule<Name> = { ...rule, matched: 0, struck: 0 }
       rules.push({ counted, isMatch: createMatcher(rule.match) })
       return counted
     },
@@ -61,7 +55,8 @@ export function createFaultRules<
     clear: () => {
       rules = []
     },
-    pick: (request) => {
+    /** Counts the request in every matching rule, and returns the fault of the first that is due. */
+    pick: (request: Request) => {
       let injected: InjectedFault<Name> | undefined
       for (const { counted, isMatch } of rules) {
         if (!isMatch(request)) continue

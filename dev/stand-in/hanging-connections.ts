@@ -2,15 +2,12 @@
 // process stops.
 import { setMaxListeners } from 'node:events'
 
-export interface HangingConnections {
-  /** The signal for connections that hang from now on. `release` aborts it. */
-  signal(): AbortSignal
-  release(): void
-}
+export type HangingConnections = ReturnType<typeof createHangingConnections>
 
-export function createHangingConnections(): HangingConnections {
+export function createHangingConnections() {
   let controller = createController()
   return {
+    /** The signal for connections that hang from now on. `release` aborts it. */
     signal: () => controller.signal,
     release: () => {
       controller.abort()

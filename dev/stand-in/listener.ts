@@ -9,14 +9,7 @@ export interface Address {
   port: number
 }
 
-export interface Listener {
-  /** Starts to listen and returns the port. Port 0 picks a free one. */
-  listen: (address: Address) => Promise<number>
-  /** Refuses all new connections for that time, and closes idle ones. */
-  refuseFor: (milliseconds: number) => void
-  isRefusing: () => boolean
-  close: () => Promise<void>
-}
+export type Listener = ReturnType<typeof createListener>
 
 /** The pause before the next attempt when another socket uses the port. */
 const REOPEN_RETRY_MS = 20
@@ -27,10 +20,11 @@ const CLOSE_GRACE_MS = 500
 /** Longer than Node's five seconds, which a client on a busy machine meets with its next request. */
 const KEEP_ALIVE_MS = 75_000
 
-export function createListener(server: Server): Listener {
+export function createListener(server: Server) {
   server.keepAliveTimeout = KEEP_ALIVE_MS
   let reopenTimer: NodeJS.Timeout | undefined
 
+  /** Starts to listen and returns the port. Port 0 picks a free one. */
   const listen = async ({ host, port }: Address) => {
     const listening = once(server, 'listening')
     server.listen(port, host)
@@ -50,7 +44,8 @@ export function createListener(server: Server): Listener {
   return {
     listen,
     isRefusing: () => reopenTimer !== undefined,
-    refuseFor: (milliseconds) => {
+    /** Refuses all new connections for that time, and closes idle ones. */
+    refuseFor: (milliseconds: number) => {
       if (reopenTimer !== undefined) return
       const { address, port } = server.address() as AddressInfo
       server.close()

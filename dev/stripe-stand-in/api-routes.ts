@@ -1,5 +1,4 @@
 // The routes of Stripe's API that the stand-in answers. Any other route is a 404, as at Stripe.
-import { retrieveAccount } from './accounts/retrieve-account.ts'
 import { createCustomer } from './customers/customers.ts'
 import { attachPaymentMethod, listPaymentMethodsOfCustomer } from './customers/payment-methods.ts'
 import {
@@ -11,7 +10,7 @@ import {
 } from './payment-intents/payment-intents.ts'
 import { createRefund } from './refunds/refunds.ts'
 import type { Endpoint } from './requests/endpoint.ts'
-import { list, retrieve } from './requests/read-objects.ts'
+import { list, retrieve, retrieveAccount } from './requests/read-objects.ts'
 import { search } from './requests/search.ts'
 
 export const apiRoutes: readonly (readonly ['get' | 'post', path: string, Endpoint])[] = [

@@ -22,12 +22,7 @@ import { openStorage } from './storage.ts'
 import { malformedRequest, unknownUrl } from './requests/stripe-errors.ts'
 import { createWebhookSender } from './webhooks/webhook-sender.ts'
 
-export interface StripeStandIn {
-  /** Starts to listen and returns the port. Port 0 picks a free one. */
-  listen: (address: Address) => Promise<number>
-  /** Closes all connections, then the storage. */
-  close: () => Promise<void>
-}
+export type StripeStandIn = ReturnType<typeof createStripeStandIn>
 
 export interface StripeStandInOptions {
   /** The SQLite file. It and its folder are created if necessary. `:memory:` stores nothing. */
@@ -53,7 +48,7 @@ export function createStripeStandIn({
   webhookUrl,
   webhookSecret: secret = WEBHOOK_SECRET,
   logger = pino({ level: 'silent' }),
-}: StripeStandInOptions): StripeStandIn {
+}: StripeStandInOptions) {
   const app = express()
   const storage = openStorage({ path, webhookUrl: webhookUrl ?? null, systemNow })
   const listener = createListener(createServer(app))
@@ -74,11 +69,13 @@ export function createStripeStandIn({
     logger,
   })
   return {
-    listen: (address) => {
+    /** Starts to listen and returns the port. Port 0 picks a free one. */
+    listen: (address: Address) => {
       sender.start()
       timetable = setInterval(() => settleDue({ storage, lateRequests }, clock.now()), TIMETABLE_MS)
       return listener.listen(address)
     },
+    /** Closes all connections, then the storage. */
     close: async () => {
       hanging.release()
       clearInterval(timetable)

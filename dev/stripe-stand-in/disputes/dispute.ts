@@ -1,5 +1,5 @@
-// Defines a dispute and its steps (https://docs.stripe.com/disputes/how-disputes-work). These functions
-// are pure: the callers store the result.
+// Defines a dispute and its steps (https://docs.stripe.com/disputes/how-disputes-work), and the warning
+// that may precede it. These functions are pure: the callers store the result.
 import type Stripe from 'stripe'
 import type { BalanceTransaction } from '../balance/balance-transaction.ts'
 import { newId } from '../ids.ts'
@@ -7,6 +7,12 @@ import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 
 export interface Dispute extends Stripe.Dispute {
   balance_transactions: BalanceTransaction[]
+  charge: string
+  payment_intent: string
+}
+
+/** https://docs.stripe.com/api/radar/early_fraud_warnings/object */
+export interface EarlyFraudWarning extends Stripe.Radar.EarlyFraudWarning {
   charge: string
   payment_intent: string
 }

@@ -10,7 +10,8 @@ import type { EventCause } from '../webhooks/event.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
 import type { Records, Storage } from '../storage.ts'
 import { refusedByState } from '../requests/stripe-errors.ts'
-import { endWarnings } from './early-fraud-warnings.ts'
+import { behaviorOf } from '../customers/saved-methods.ts'
+import { endWarnings, warnOf } from './early-fraud-warnings.ts'
 import {
   isClosed,
   isInquiry,
@@ -34,6 +35,23 @@ export function openDispute(
   if (opened !== dispute) records.events.append(cause, 'charge.dispute.funds_withdrawn', opened)
   endWarnings(records, cause, intent.id)
   return opened
+}
+
+/**
+ * Disputes a captured payment, or warns of it, as its test card says (https://docs.stripe.com/testing).
+ * The caller runs it in the transaction of the capture.
+ */
+export function actAfterCapture(
+  records: Records,
+  request: EventCause,
+  intent: PaymentIntent,
+): void {
+  // No request of ours caused it.
+  const cause = { nowMs: request.nowMs }
+  const { disputes = [], fraudWarning = false } = behaviorOf(intent, records) ?? {}
+  const amount = Math.ceil(intent.amount_received / Math.max(1, disputes.length))
+  for (const terms of disputes) openDispute(records, cause, intent, { ...terms, amount })
+  if (fraudWarning) warnOf(records, cause, intent)
 }
 
 export interface OpenTerms extends Partial<DisputeTerms> {

@@ -3,7 +3,6 @@
 import {
   createFaultRules as createRules,
   DELAY_DEFAULT_MS,
-  type FaultRules as Rules,
   type InjectedFault as Injected,
 } from '../../stand-in/fault-rules.ts'
 import type { ApiRequest } from '../requests/api-request.ts'
@@ -12,10 +11,7 @@ import { findPaymentMethod } from '../payment-intents/payment-methods.ts'
 
 export type InjectedFault = Injected<FaultName>
 
-export interface FaultRules extends Rules<FaultName, ApiRequest> {
-  /** Clears the rules, and forgets which idempotency keys got the fault of a payment method. */
-  reset(): void
-}
+export type FaultRules = ReturnType<typeof createFaultRules>
 
 /** Stripe's own time limits reach about 80 s: its packages wait that long. */
 const LATE_DEFAULT_MS = 60_000
@@ -25,34 +21,29 @@ export function delayDefaultMs(fault: FaultName): number {
   return fault.endsWith('_late') ? LATE_DEFAULT_MS : DELAY_DEFAULT_MS
 }
 
-export function createFaultRules(): FaultRules {
+export function createFaultRules() {
   const rules = createRules<FaultName, ApiRequest>()
-  const methodFaults = createMethodFaults()
+  /** The idempotency keys that got the fault of a payment method: only their first request does. */
+  const faultedKeys = new Set<string>()
+  const ofMethod = (request: ApiRequest): InjectedFault | undefined => {
+    const { params, account, idempotencyKey } = request
+    if (typeof params['payment_method'] !== 'string') return undefined
+    const fault = findPaymentMethod(params['payment_method'])?.fault
+    if (fault === undefined) return undefined
+    if (idempotencyKey !== undefined) {
+      const key = `${account} ${idempotencyKey}`
+      if (faultedKeys.has(key)) return undefined
+      faultedKeys.add(key)
+    }
+    return { fault, delayMs: delayDefaultMs(fault) }
+  }
   return {
     ...rules,
+    /** Clears the rules, and forgets which keys got a fault. */
     reset: () => {
       rules.clear()
-      methodFaults.reset()
+      faultedKeys.clear()
     },
-    pick: (request) => rules.pick(request) ?? methodFaults.pick(request),
-  }
-}
-
-/** Injects the faults of payment methods, only into the first request of each idempotency key. */
-function createMethodFaults() {
-  const faultedKeys = new Set<string>()
-  return {
-    reset: () => faultedKeys.clear(),
-    pick: ({ params, account, idempotencyKey }: ApiRequest): InjectedFault | undefined => {
-      if (typeof params['payment_method'] !== 'string') return undefined
-      const fault = findPaymentMethod(params['payment_method'])?.fault
-      if (fault === undefined) return undefined
-      if (idempotencyKey !== undefined) {
-        const key = `${account} ${idempotencyKey}`
-        if (faultedKeys.has(key)) return undefined
-        faultedKeys.add(key)
-      }
-      return { fault, delayMs: delayDefaultMs(fault) }
-    },
+    pick: (request: ApiRequest) => rules.pick(request) ?? ofMethod(request),
   }
 }

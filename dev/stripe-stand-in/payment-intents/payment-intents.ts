@@ -6,7 +6,7 @@ import { refuseFraction, refuseLargeCharge } from './charge-amounts.ts'
 import type { ExecutedKind } from '../requests/executed-log.ts'
 import { eventTypeOf } from '../webhooks/event.ts'
 import { captureBeforeOf } from './holds.ts'
-import { actAfterCapture } from '../disputes/act-after-capture.ts'
+import { actAfterCapture } from '../disputes/move-dispute.ts'
 import {
   cancelIntent,
   cancellationReasons,

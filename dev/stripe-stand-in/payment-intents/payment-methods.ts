@@ -52,17 +52,29 @@ export interface PaymentMethod {
 const approve: PaymentOutcome = { kind: 'approve' }
 const authenticate: PaymentOutcome = { kind: 'authenticate' }
 
-function decline(code: string, declineCode?: string, message = 'Your card was declined.'): Decline {
+/** Where a decline says more than that the card was declined, by its most specific code. */
+const messages: Readonly<Record<string, string>> = {
+  insufficient_funds: 'Your card has insufficient funds.',
+  card_velocity_exceeded:
+    'Your card was declined for making repeated attempts too frequently or exceeding its ' +
+    'amount limit.',
+  expired_card: 'Your card has expired.',
+  incorrect_cvc: "Your card's security code is incorrect.",
+  processing_error: 'An error occurred while processing your card. Try again in a little bit.',
+}
+
+function decline(code: string, declineCode?: string): Decline {
+  const message = messages[declineCode ?? code] ?? 'Your card was declined.'
   return { kind: 'decline', code, message, ...(declineCode && { declineCode }) }
 }
 
-const genericDecline = decline('card_declined', 'generic_decline')
+const declinedAs = (declineCode: string) => decline('card_declined', declineCode)
+const genericDecline = declinedAs('generic_decline')
+const insufficientFunds = declinedAs('insufficient_funds')
 
-const insufficientFunds = decline(
-  'card_declined',
-  'insufficient_funds',
-  'Your card has insufficient funds.',
-)
+const fraudulent = { reason: 'fraudulent', status: 'needs_response' } as const
+const notReceived = { reason: 'product_not_received', status: 'needs_response' } as const
+const inquiry = { reason: 'fraudulent', status: 'warning_needs_response' } as const
 
 /** Stripe's other reasons to refuse a capture need its own rules of amounts. */
 const captureRefusals: readonly CaptureRefusal[] = [
@@ -121,57 +133,21 @@ export const paymentMethods: readonly PaymentMethod[] = [
 
   card('chargeDeclined', '0002', genericDecline),
   card('chargeCustomerFail', '0341', genericDecline),
-  card('createDispute', '0259', approve, {
-    disputes: [{ reason: 'fraudulent', status: 'needs_response' }],
-  }),
-  card('createDisputeProductNotReceived', '2685', approve, {
-    disputes: [{ reason: 'product_not_received', status: 'needs_response' }],
-  }),
-  card('createDisputeInquiry', '1976', approve, {
-    disputes: [{ reason: 'fraudulent', status: 'warning_needs_response' }],
-  }),
-  card('createMultipleDisputes', '0079', approve, {
-    disputes: [
-      { reason: 'fraudulent', status: 'needs_response' },
-      { reason: 'product_not_received', status: 'needs_response' },
-    ],
-  }),
+  card('createDispute', '0259', approve, { disputes: [fraudulent] }),
+  card('createDisputeProductNotReceived', '2685', approve, { disputes: [notReceived] }),
+  card('createDisputeInquiry', '1976', approve, { disputes: [inquiry] }),
+  card('createMultipleDisputes', '0079', approve, { disputes: [fraudulent, notReceived] }),
   card('createIssuerFraudRecord', '5423', approve, { fraudWarning: true }),
 
   card('chargeDeclinedInsufficientFunds', '9995', insufficientFunds),
-  card('chargeDeclinedLostCard', '9987', decline('card_declined', 'lost_card')),
-  card('chargeDeclinedStolenCard', '9979', decline('card_declined', 'stolen_card')),
-  card('chargeDeclinedFraudulent', '0019', decline('card_declined', 'fraudulent')),
-  card('radarBlock', '0019', decline('card_declined', 'fraudulent')),
-  card(
-    'chargeDeclinedVelocityLimitExceeded',
-    '6975',
-    decline(
-      'card_declined',
-      'card_velocity_exceeded',
-      'Your card was declined for making repeated attempts too frequently or exceeding its ' +
-        'amount limit.',
-    ),
-  ),
-  card(
-    'chargeDeclinedExpiredCard',
-    '0069',
-    decline('expired_card', undefined, 'Your card has expired.'),
-  ),
-  card(
-    'chargeDeclinedIncorrectCvc',
-    '0127',
-    decline('incorrect_cvc', undefined, "Your card's security code is incorrect."),
-  ),
-  card(
-    'chargeDeclinedProcessingError',
-    '0119',
-    decline(
-      'processing_error',
-      undefined,
-      'An error occurred while processing your card. Try again in a little bit.',
-    ),
-  ),
+  card('chargeDeclinedLostCard', '9987', declinedAs('lost_card')),
+  card('chargeDeclinedStolenCard', '9979', declinedAs('stolen_card')),
+  card('chargeDeclinedFraudulent', '0019', declinedAs('fraudulent')),
+  card('radarBlock', '0019', declinedAs('fraudulent')),
+  card('chargeDeclinedVelocityLimitExceeded', '6975', declinedAs('card_velocity_exceeded')),
+  card('chargeDeclinedExpiredCard', '0069', decline('expired_card')),
+  card('chargeDeclinedIncorrectCvc', '0127', decline('incorrect_cvc')),
+  card('chargeDeclinedProcessingError', '0119', decline('processing_error')),
 
   card('threeDSecure2Required', '3220', authenticate, { country: 'IE' }),
   card('threeDSecureRequired', '3063', authenticate),
@@ -193,11 +169,7 @@ export const paymentMethods: readonly PaymentMethod[] = [
   card('threeDSecureOptionalProcessingError', '3097', approve),
   card('amex_threeDSecureNotSupported', '0005', approve),
 
-  {
-    id: 'pm_fault_increment_declined',
-    outcome: approve,
-    increment: insufficientFunds,
-  },
+  { id: 'pm_fault_increment_declined', outcome: approve, increment: insufficientFunds },
   ...captureRefusals.map((capture) => ({
     id: `pm_fault_capture_${capture.code}`,
     outcome: approve,

@@ -1,5 +1,7 @@
-// Implements the endpoints that read objects of one kind: one by its id, or Stripe's lists
-// (https://docs.stripe.com/api/pagination): newest first, in pages, with cursors and filters.
+// Implements the endpoints that read objects of one kind: one by its id, or a list
+// (https://docs.stripe.com/api/pagination), newest first, in pages, with cursors and filters. Also reads the
+// account.
+import type Stripe from 'stripe'
 import type { ApiObjects, Filters, ObjectFilter, ObjectKind, PageRequest } from '../objects.ts'
 import type { Endpoint } from './endpoint.ts'
 import { readInteger, readString, type Parameters } from './parameters.ts'
@@ -14,6 +16,22 @@ export function retrieve(kind: ObjectKind): Endpoint {
     status: 200,
     body: shownAt(objects.get(kind, objectId), nowMs),
   })
+}
+
+const STANDARD_ACCOUNT = {
+  object: 'account',
+  type: 'standard',
+  charges_enabled: true,
+  details_submitted: true,
+  email: null,
+  payouts_enabled: true,
+} as const
+
+/** GET /v1/account. An account has the same id in both modes. */
+export const retrieveAccount: Endpoint = ({ account }) => {
+  const [name] = account.split(' ')
+  const shown = { ...STANDARD_ACCOUNT, id: `acct_${name}` } satisfies Stripe.Account
+  return { status: 200, body: shown }
 }
 
 /** Lists the objects of a kind. The client may choose them by these members. */

@@ -5,14 +5,7 @@ import { createHmac } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Delivery, WebhookOutbox } from './webhook-outbox.ts'
 
-export interface WebhookSender {
-  /** Sends pending deliveries, and new ones from now on. */
-  start: () => void
-  /** Aborts the current delivery, which stays pending. */
-  stop: () => Promise<void>
-}
-
-export interface WebhookSenderParts {
+interface WebhookSenderParts {
   outbox: WebhookOutbox
   secret: string
   systemNow: () => number
@@ -28,7 +21,7 @@ const RETRY_DELAY_MAX_MS = 60_000
 const ATTEMPTS_MAX = 70
 
 /** Creates a sender, which does not send before `start`. */
-export function createWebhookSender(parts: WebhookSenderParts): WebhookSender {
+export function createWebhookSender(parts: WebhookSenderParts) {
   const { outbox, systemNow } = parts
   const stopping = new AbortController()
   let sending: Promise<void> | undefined
@@ -56,10 +49,12 @@ export function createWebhookSender(parts: WebhookSenderParts): WebhookSender {
     })
   }
   return {
+    /** Sends pending deliveries, and new ones from now on. */
     start: () => {
       outbox.onChange(wake)
       wake()
     },
+    /** Aborts the current delivery, which stays pending. */
     stop: async () => {
       stopping.abort()
       clearTimeout(timer)
