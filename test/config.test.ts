@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { inspect, parseEnv } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
-import { readSettingsExamples } from '../dev/docs/documents.ts'
+import { readSettingsExamples } from '../dev/docs/configuration-tables.ts'
 import { ConfigError } from '../src/config-formats.ts'
 import { configVariables, readConfig } from '../src/config.ts'
 

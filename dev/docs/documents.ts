@@ -1,9 +1,9 @@
-// The documents that are derived from code, as a whole or in sections. Writes them, or tells which of them
-// the code would write differently.
-import { globSync, readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
+// The documents with sections that are derived from code. Writes them, or tells which sections the code
+// would write differently.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
 import { renderFlavours } from './flavours.ts'
-import { renderConfigurationPage, type Settings } from './configuration-page.ts'
+import { renderDatabaseUrlParameters, renderSettings } from './configuration-tables.ts'
 import { renderCurrencies } from './currencies-table.ts'
 import { renderFunction } from './function-source.ts'
 import { renderLayers } from './layers-table.ts'
@@ -21,13 +21,6 @@ import {
   renderRefundStates,
 } from './status-diagrams.ts'
 
-type Render = (settings: Settings) => string | Promise<string>
-
-/** Pages that are generated as a whole, by their paths. */
-const generatedPages: Readonly<Record<string, Render>> = {
-  'docs/configuration.md': renderConfiguration,
-}
-
 /** The sections that a page can have, by their names. */
 export const plainSections: Readonly<Record<string, () => string>> = {
   'phase-tables': renderPhaseTables,
@@ -36,6 +29,8 @@ export const plainSections: Readonly<Record<string, () => string>> = {
   'operation-states': renderOperationStates,
   flavours: renderFlavours,
   problems: renderProblems,
+  settings: renderSettings,
+  'database-url-parameters': renderDatabaseUrlParameters,
   currencies: renderCurrencies,
   'stored-problems': renderStoredProblems,
   routes: renderRoutes,
@@ -59,7 +54,7 @@ export interface Document {
   readonly text: string
   /** The names of its generated sections. */
   readonly sections: readonly string[]
-  /** What differs in the file: the page as a whole, or sections of it. */
+  /** The sections that differ in the file. */
   readonly stale: readonly string[]
 }
 
@@ -68,30 +63,19 @@ export interface Document {
  *
  * @throws DocumentError for a page whose sections are not understood.
  */
-export async function generateDocuments(root: URL, settings: Settings): Promise<Document[]> {
-  const whole: Document[] = []
-  for (const [path, render] of Object.entries(generatedPages)) {
-    const file = new URL(path, root)
-    const text = await render(settings)
-    const isStale = !existsSync(file) || readFileSync(file, 'utf8') !== text
-    whole.push({ path, text, sections: [], stale: isStale ? [path] : [] })
-  }
-  const filled = findPages(root)
-    .filter((path) => !Object.hasOwn(generatedPages, path))
-    .map((path) => fillPage(root, path))
-  return [...whole, ...filled]
+export function generateDocuments(root: URL): Document[] {
+  return findPages(root).map((path) => fillPage(root, path))
 }
 
-export async function writeDocuments(root: URL, settings: Settings): Promise<void> {
-  for (const { path, text, stale } of await generateDocuments(root, settings)) {
+export function writeDocuments(root: URL): void {
+  for (const { path, text, stale } of generateDocuments(root)) {
     if (stale.length > 0) writeFileSync(new URL(path, root), text)
   }
 }
 
-/** Returns one line for each page or section that the code would write differently. */
-export async function listStale(root: URL, settings: Settings): Promise<string[]> {
-  const documents = await generateDocuments(root, settings)
-  return documents.flatMap(({ stale }) => stale)
+/** Returns one line for each section that the code would write differently. */
+export function listStale(root: URL): string[] {
+  return generateDocuments(root).flatMap(({ stale }) => stale)
 }
 
 function fillPage(root: URL, path: string): Document {
@@ -134,15 +118,4 @@ function findPages(root: URL, folder = ''): string[] {
       return path.endsWith('.md') ? path : []
     })
     .toSorted()
-}
-
-function renderConfiguration(settings: Settings): string {
-  return renderConfigurationPage(readSettingsExamples(), settings)
-}
-
-/** .env.example, followed by those of the extras. */
-export function readSettingsExamples(): string {
-  const root = new URL('../../', import.meta.url)
-  const files = ['.env.example', ...globSync('extras/*/.env.example', { cwd: root }).toSorted()]
-  return files.map((file) => readFileSync(new URL(file, root), 'utf8')).join('\n')
 }
