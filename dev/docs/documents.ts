@@ -2,24 +2,23 @@
 // would write differently.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
+import {
+  renderCurrencies,
+  renderOperationStates,
+  renderPaymentStates,
+  renderRefundStates,
+} from './domain-tables.ts'
 import { renderFlavours } from './flavours.ts'
 import { renderDatabaseUrlParameters, renderSettings } from './configuration-tables.ts'
-import { renderCurrencies } from './currencies-table.ts'
-import { renderFunction } from './function-source.ts'
-import { renderLayers } from './layers-table.ts'
+import { renderFunction, renderLayers } from './code-sections.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
-import { renderStripeRights } from './stripe-rights.ts'
 import {
   renderStandInFaults,
   renderStandInMethods,
   renderStandInRoutes,
-} from './stand-in-tables.ts'
-import {
-  renderOperationStates,
-  renderPaymentStates,
-  renderRefundStates,
-} from './status-diagrams.ts'
+  renderStripeRights,
+} from './stripe-tables.ts'
 
 /** The sections that a page can have, by their names. */
 export const plainSections: Readonly<Record<string, () => string>> = {

@@ -1,4 +1,6 @@
-// Renders the tables of docs/stripe-stand-in.md: its routes, its test cards and its faults.
+// Renders the tables about Stripe: the routes, test cards and faults of its stand-in, and the rights that
+// a restricted key needs.
+import { stripeRights } from '../../src/provider/stripe/calls/index.ts'
 import { apiRoutes } from '../stripe-stand-in/api-routes.ts'
 import type { FaultName } from '../stripe-stand-in/faults/faults.ts'
 import {
@@ -89,3 +91,15 @@ export function renderStandInFaults(): string {
   const rows = Object.entries(faultTexts).map(([name, text]) => [code(name), text])
   return renderTable(['fault', 'what it does'], rows)
 }
+
+export function renderStripeRights(): string {
+  return ['write', 'read'].map(renderRight).join('\n')
+}
+
+function renderRight(right: string): string {
+  const resources = Object.keys(stripeRights).filter((resource) => stripeRights[resource] === right)
+  return `- ${right}: ${resources.map(titleOf).toSorted().join(', ')}`
+}
+
+const titleOf = (resource: string): string =>
+  resource.charAt(0).toUpperCase() + resource.slice(1).replaceAll(/[/_]/g, ' ')

@@ -1,5 +1,8 @@
-// Renders a function as it stands in its file.
+// Renders what documents show of the code itself: a function as it stands in its file, and which
+// folders may import which, from the table that test/structure.test.ts checks.
 import { readFileSync } from 'node:fs'
+import { confined, layers } from '../../test/layers.ts'
+import { code, renderTable } from './markdown.ts'
 import { DocumentError } from './sections.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -25,3 +28,18 @@ function commentBefore(lines: readonly string[], start: number): string[] {
   if (earlier.at(-1)?.endsWith('*/') !== true) return []
   return earlier.slice(earlier.findLastIndex((line) => line.startsWith('/**')))
 }
+
+/** The layers with what each may import besides its own files, and the packages that few may import. */
+export function renderLayers(): string {
+  const rows = layers.map(({ files, mayImport }) => [
+    code(files),
+    showAll(mayImport.filter((path) => path !== files)),
+  ])
+  const packages = confined.map(([name, places]) => [code(name), showAll(places)])
+  return [
+    renderTable(['files', 'may import'], rows),
+    renderTable(['package', 'imported only by'], packages),
+  ].join('\n\n')
+}
+
+const showAll = (paths: readonly string[]) => paths.map(code).join(', ')
