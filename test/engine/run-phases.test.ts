@@ -1,8 +1,6 @@
 import type { CallName } from '../../src/provider/calls.ts'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
-import { LeaseLostError } from '../../src/engine/lease.ts'
-import { reopenOperation } from '../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { inTenant } from '../../src/db/connection/transaction.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
@@ -12,13 +10,10 @@ import {
   aroundCall,
   aroundCommit,
   connectionLost,
-  dieAt,
-  giveUp,
-  runLosingCommit,
   withoutRetries,
 } from '../support/engine-doubles.ts'
 import { leaveCaptured } from '../support/left-captured.ts'
-import { captured, snapshot } from '../operations/made-payments.ts'
+import { captured } from '../operations/made-payments.ts'
 import { t } from '../support/own-engine.ts'
 
 afterEach(() => {
@@ -124,27 +119,6 @@ describe('a run', () => {
 })
 
 describe('continues', () => {
-  test.each(['started', 'authorized'])(
-    'from %s after its owner died before it recorded anything',
-    async (point) => {
-      const ref = await t.accept()
-      await dieAt(t, ref, point)
-      expect(await t.readKey(ref)).toMatchObject({ status: 'processing', recovery_point: point })
-      expect(await run(ref)).toBe('leased')
-      await t.expireLease(ref)
-
-      expect(await run(ref)).toBe('finished')
-
-      expect(await t.readKey(ref)).toMatchObject({
-        status: 'completed',
-        lease_epoch: 2,
-        attempts: 2,
-      })
-      expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
-      expect(await executed()).toEqual(CHARGE)
-    },
-  )
-
   test('from a local phase at which a worker of an earlier version crashed', async () => {
     const ref = await t.accept()
     await leaveCaptured(t, ref)
@@ -159,62 +133,7 @@ describe('continues', () => {
   })
 })
 
-describe('a stale owner', () => {
-  test.each(['authorize', 'capture'] as const)(
-    'that comes back from %s after a successor has finished writes nothing',
-    async (call) => {
-      const ref = await t.accept()
-      let finished = {}
-      const engine = around(call, async (original) => {
-        const outcome = await original()
-        await t.expireLease(ref)
-        expect(await run(ref)).toBe('finished')
-        finished = await snapshot(t, ref)
-        return outcome
-      })
-
-      await expect(run(ref, { engine })).rejects.toThrow()
-
-      expect(await snapshot(t, ref)).toEqual(finished)
-      expect(await executed()).toEqual(CHARGE)
-    },
-  )
-
-  test('that returns while its successor is working loses its lease and writes nothing', async () => {
-    const ref = await t.accept()
-    let claimed = {}
-    const engine = around('authorize', async (original) => {
-      const outcome = await original()
-      await t.expireLease(ref)
-      // The successor crashes in its first call: it owns the lease, and has recorded nothing.
-      const { sql } = t.engine.store
-      await sql`
-        update idempotency_keys
-        set lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 minute'
-        where id = ${ref.id}
-      `
-      claimed = await snapshot(t, ref)
-      return outcome
-    })
-
-    await expect(run(ref, { engine })).rejects.toThrow(LeaseLostError)
-    expect(await snapshot(t, ref)).toEqual(claimed)
-  })
-})
-
 describe('a commit whose acknowledgment is lost', () => {
-  test.each(['started', 'authorized'])(
-    'is found to have happened, and the run goes on from %s',
-    async (point) => {
-      const ref = await t.accept()
-
-      await runLosingCommit(t, ref, point)
-
-      expect(await t.readKey(ref)).toMatchObject({ status: 'completed', lease_epoch: 1 })
-      expect(await executed()).toEqual(CHARGE)
-    },
-  )
-
   test('is repeated if it did not happen', async () => {
     const ref = await t.accept()
     let failures = 0
@@ -230,20 +149,6 @@ describe('a commit whose acknowledgment is lost', () => {
 })
 
 describe('an outcome', () => {
-  test('that is unknown is resolved with the same provider key, within the lease', async () => {
-    await t.provider.addFault({
-      match: { path: '/v1/payment_intents' },
-      fault: 'reset_after',
-      times: 2,
-    })
-    const ref = await t.accept()
-
-    expect(await run(ref)).toBe('finished')
-
-    expect(await t.readKey(ref)).toMatchObject({ attempts: 1, response_status: 201 })
-    expect(await executed()).toEqual(CHARGE)
-  })
-
   test('that is not final gives the operation back for the next try', async () => {
     await t.provider.addFault({ match: {}, fault: 'nonsense_body', times: 3 })
     const ref = await t.accept()
@@ -257,35 +162,6 @@ describe('an outcome', () => {
     })
     expect(t.announced).not.toContain(ref.id)
 
-    expect(await run(ref)).toBe('finished')
-    expect(await executed()).toEqual(CHARGE)
-  })
-
-  test('that is still unknown after the last try is left to the outcome resolver', async () => {
-    const ref = await t.accept()
-
-    await giveUp(t, ref, {}, 'nonsense_body')
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
-    expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
-    expect(t.announced).toContain(ref.id)
-    expect(await run(ref)).toBe('nothing_to_do')
-    expect(await executed()).toEqual(['payment_intent.create'])
-  })
-
-  test('that is proved not executed after the last try is left to the client, who can reopen it', async () => {
-    const ref = await t.accept()
-
-    await giveUp(t, ref, {})
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
-    expect(await t.readPayment(ref)).toMatchObject({ status: 'failed' })
-    expect(await executed()).toEqual([])
-
-    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine, ref)))
-    expect(reopened.filter(Boolean)).toHaveLength(1)
-    expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
-    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', attempts: 0 })
     expect(await run(ref)).toBe('finished')
     expect(await executed()).toEqual(CHARGE)
   })

@@ -30,7 +30,6 @@ const held = () => makePayment(service, tenant, 'requires_capture')
 const captured = () => makePayment(service, tenant, 'succeeded')
 const startOf = (action: Action) => (action === 'refunds' ? captured() : held())
 
-const HELD = ['payment_intent.create']
 const CAPTURED = ['payment_intent.create', 'payment_intent.capture']
 const CANCELED = ['payment_intent.create', 'payment_intent.cancel']
 
@@ -183,27 +182,6 @@ describe('without a body', () => {
     const first = await capture(payment, undefined, { key })
 
     expectReplay(await capture(payment, {}, { key }), first)
-  })
-})
-
-describe('the key of another request gets 422,', () => {
-  test('about another payment, which stays held', async () => {
-    const [payment, other] = await Promise.all([held(), held()])
-    const key = randomUUID()
-    await capture(payment, undefined, { key })
-
-    expectProblem(await capture(other, undefined, { key }), 'idempotency-key-reused')
-    expect(await readPayment(service, tenant, other)).toEqual(other)
-    expect(await executedKinds(service, other)).toEqual(HELD)
-  })
-
-  test('of a cancellation, and captures nothing', async () => {
-    const payment = await held()
-    const key = randomUUID()
-    await cancel(payment, undefined, { key })
-
-    expectProblem(await capture(payment, undefined, { key }), 'idempotency-key-reused')
-    expect(await executedKinds(service, payment)).toEqual(CANCELED)
   })
 })
 

@@ -34,7 +34,7 @@ export interface OperationFixture {
 /** Operations that the generic tests cannot test, and why. */
 const WITHOUT_FIXTURE: Readonly<Record<string, string>> = {
   'payment.create':
-    'it makes its payment, and makes two provider calls: test/engine/run-phases.test.ts',
+    'it starts with no payment, and makes two provider calls: create-payment/fixture.ts',
   'payment.follow': 'no client begins it: test/operations/follow-payment',
   'refund.follow': 'no client begins it: test/operations/follow-refund',
   'dispute.follow': 'no client begins it: test/operations/follow-dispute',
