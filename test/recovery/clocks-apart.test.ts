@@ -95,11 +95,3 @@ test.each(apart)(
     expect(await holds()).toBe(1)
   },
 )
-
-test('clocks that agree prove that nothing was executed', async () => {
-  const ref = await failHold('error_500_before')
-
-  expect(await resolveAfter(ref, 65)).toMatchObject({ absent: 1 })
-  expect(await statusOf(ref)).toBe('failed')
-  expect(await holds()).toBe(0)
-})

@@ -156,12 +156,18 @@ describe('tombstones of deleted keys', () => {
   })
 })
 
-test('deletes one batch and leaves the rest', async () => {
-  for (let count = 0; count < 5; count += 1) await expiredOperation()
+test.each<[string, () => Promise<unknown>, (limit: number) => Promise<number>]>([
+  ['deletes keys', expiredOperation, (limit) => deleteExpiredKeys(sql, limit)],
+  [
+    'times operations without effect out',
+    () => givenBack(failed),
+    (limit) => timeOutIfAbandoned(sql, timeout, { ...kept, limit }),
+  ],
+])('%s in batches', async (_, make, end) => {
+  for (let count = 0; count < 3; count += 1) await make()
+  await expireKeys(sql)
 
-  const batches = []
-  for (let count = 0; count < 4; count += 1) batches.push(await deleteExpiredKeys(sql, 2))
-  expect(batches).toEqual([2, 2, 1, 0])
+  expect([await end(2), await end(2), await end(2)]).toEqual([2, 1, 0])
 })
 
 test.each(untouchable)('does not touch an expired key that is %s', async (_, make) => {
@@ -190,17 +196,6 @@ describe('an operation that failed before any effect', () => {
 
     expect(Number(reopened) + timedOut).toBe(1)
     expect((await readRow(sql, ref))['status']).toBe(reopened ? 'pending' : 'completed')
-  })
-
-  test('is timed out in batches', async () => {
-    for (let count = 0; count < 3; count += 1) await givenBack(failed)
-    await expireKeys(sql)
-
-    const batches = []
-    for (let count = 0; count < 3; count += 1) {
-      batches.push(await timeOutIfAbandoned(sql, timeout, { ...kept, limit: 2 }))
-    }
-    expect(batches).toEqual([2, 1, 0])
   })
 })
 
@@ -313,17 +308,32 @@ describe('tombstones', () => {
 })
 
 describe('reusing a deleted key', () => {
+  /** Reserves during a transaction, which goes on when the reservation waits for it. */
+  async function reserveDuring(
+    reservation: Parameters<typeof reserve>[1],
+    { first, then }: Record<'first' | 'then', (tx: Transaction) => Promise<unknown>>,
+  ): Promise<unknown> {
+    const reserving = await sql.begin(async (tx) => {
+      await first(tx)
+      const waiting = reserve(sql, reservation)
+      waiting.catch(() => {})
+      await untilStatementWaits()
+      await then(tx)
+      return { waiting }
+    })
+    return await reserving.waiting
+  }
+
+  const deletion = {
+    first: async (tx: Transaction) => expect(await deleteExpiredKeys(within(tx), 100)).toBe(1),
+    then: () => Promise.resolve(),
+  }
+
   test('is never treated as a first use by a reservation that waits for the delete', async () => {
     const tenantId = await makeTenant(store)
     const { paymentId } = await expiredOperation('order-1', tenantId)
 
-    // The delete has run and is not committed when the reservation starts to wait for it.
-    let reserving: Promise<unknown> = Promise.resolve()
-    await sql.begin(async (tx) => {
-      expect(await deleteExpiredKeys(within(tx), 100)).toBe(1)
-      reserving = reserve(sql, reservationOf(tenantId, { key: 'order-1' }))
-      await untilStatementWaits()
-    })
+    const reserving = reserveDuring(reservationOf(tenantId, { key: 'order-1' }), deletion)
 
     expect(await reserving).toMatchObject({ status: 'pending', earlier: { paymentId } })
   })
@@ -333,13 +343,7 @@ describe('reusing a deleted key', () => {
     await expiredOperation('order-1', tenantId)
     const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
 
-    let reserving: Promise<unknown> = Promise.resolve()
-    await sql.begin(async (tx) => {
-      expect(await deleteExpiredKeys(within(tx), 100)).toBe(1)
-      reserving = reserve(sql, reservation)
-      reserving.catch(() => {})
-      await untilStatementWaits()
-    })
+    const reserving = reserveDuring(reservation, deletion)
 
     await expect(reserving).rejects.toMatchObject({ name: 'KeyExpiredError' })
   })
@@ -352,14 +356,12 @@ describe('reusing a deleted key', () => {
     const other = reservationOf(tenantId, { key: 'order-1' })
     const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
 
-    let reserving: Promise<unknown> = Promise.resolve()
-    await sql.begin(async (tx) => {
-      await reserveKeys(tx, tenantId, [other])
-      reserving = reserve(sql, reservation)
-      reserving.catch(() => {})
-      await untilStatementWaits()
-      await sql`insert into key_tombstones ${sql(tombstone ?? {})}`
-      await tx`delete from idempotency_keys where id = ${other.id}`
+    const reserving = reserveDuring(reservation, {
+      first: (tx) => reserveKeys(tx, tenantId, [other]),
+      then: async (tx) => {
+        await sql`insert into key_tombstones ${sql(tombstone ?? {})}`
+        await tx`delete from idempotency_keys where id = ${other.id}`
+      },
     })
 
     await expect(reserving).rejects.toMatchObject({ name: 'KeyExpiredError' })

@@ -1,6 +1,5 @@
 // Tests what is left of an old payment, with the rights of a worker, and that everything about it that may
 // still happen goes on as before.
-import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import { inService } from '../../src/db/connection/transaction.ts'
@@ -19,6 +18,7 @@ import { applyAll } from '../operations/follow-payment/provider-events.ts'
 import { captured } from '../operations/made-payments.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
+import { insertDelivery } from '../support/old-delivery.ts'
 import { openServiceStore } from '../support/service-store.ts'
 
 let t: TestEngine
@@ -66,33 +66,7 @@ async function age({ paymentId }: Pick<PaymentRef, 'paymentId'>, days = 401) {
   await sql`update disputes set updated_at = ${ago} where payment_id = ${paymentId}`
 }
 
-let slot = 0
-
-/** A delivery of an event of the payment, with an attempt. */
-async function delivery({ tenantId, paymentId }: PaymentRef, status: string) {
-  const [endpointId, id] = [randomUUIDv7(), randomUUIDv7()]
-  await sql`
-    insert into webhook_endpoints (
-      tenant_id, id, slot, url, event_types, secret, status, disabled_reason
-    )
-    values (
-      ${tenantId}, ${endpointId}, ${(slot += 1)}, 'https://shop.example/', '{"*"}', 'whsec_a',
-      'disabled', 'requested'
-    )
-  `
-  await sql`
-    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, status, next_attempt_at)
-    select tenant_id, ${id}, id, ${endpointId}, ${status},
-      case when ${status} = 'pending' then now() end
-    from events where payment_id = ${paymentId} limit 1
-  `
-  await sql`
-    insert into webhook_attempts (
-      tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
-    )
-    values (${tenantId}, ${randomUUIDv7()}, ${id}, 1, now(), 10, 500)
-  `
-}
+const delivery = (ref: PaymentRef, status: string) => insertDelivery(sql, ref, { status })
 
 const rowsOf = async (table: string, { paymentId }: Pick<PaymentRef, 'paymentId'>) => [
   ...(await sql`select * from ${sql(table)} where payment_id = ${paymentId} order by id`),
@@ -155,16 +129,28 @@ describe('keeps the details', () => {
     expect(await Promise.all([t.readPayment(ref), rowsOf('events', ref)])).toEqual(before)
   }
 
-  test('of a payment that is younger', async () => {
-    const ref = await refunded()
-    await age(ref, 400)
-    await keeps(ref)
-  })
+  const disputedPayment = async () => {
+    const { payment } = await disputedHere()
+    await sql`update disputes set status = 'lost' where payment_id = ${payment.paymentId}`
+    return payment
+  }
+  const renew = (table: string, column: string) => (ref: PaymentRef) =>
+    sql`
+    update ${sql(table)} set ${sql(column)} = now()
+    where ${sql(table === 'payments' ? 'id' : 'payment_id')} = ${ref.paymentId}
+  `
 
-  test.each(['created_at', 'updated_at'])('while its %s is younger', async (column) => {
-    const ref = await captured(t)
+  test.each<[string, () => Promise<PaymentRef>, (ref: PaymentRef) => Promise<unknown>]>([
+    ['of a payment that is younger', refunded, (ref) => age(ref, 400)],
+    ['while its created_at is younger', () => captured(t), renew('payments', 'created_at')],
+    ['while its updated_at is younger', () => captured(t), renew('payments', 'updated_at')],
+    ['while a refund is younger', refunded, renew('refunds', 'updated_at')],
+    ['while a closed dispute is younger', disputedPayment, renew('disputes', 'updated_at')],
+    ['while an event waits for its delivery', () => captured(t), (ref) => delivery(ref, 'pending')],
+  ])('%s', async (_, make, change) => {
+    const ref = await make()
     await age(ref)
-    await sql`update payments set ${sql(column)} = now() where id = ${ref.paymentId}`
+    await change(ref)
     await keeps(ref)
   })
 
@@ -200,13 +186,6 @@ describe('keeps the details', () => {
     },
   )
 
-  test('while a refund is younger', async () => {
-    const ref = await refunded()
-    await age(ref)
-    await sql`update refunds set updated_at = now() where payment_id = ${ref.paymentId}`
-    await keeps(ref)
-  })
-
   test.each(disputeStatuses)(
     'of a payment with a dispute that is %s: not if closed',
     async (status) => {
@@ -217,15 +196,6 @@ describe('keeps the details', () => {
       else await keeps(payment)
     },
   )
-
-  test('while a closed dispute is younger', async () => {
-    const { payment } = await disputedHere()
-    await age(payment)
-    await sql`
-      update disputes set status = 'lost', updated_at = now() where payment_id = ${payment.paymentId}
-    `
-    await keeps(payment)
-  })
 
   test.each(['pending', 'processing', 'unknown', 'failed_retryable'])(
     'while an operation on the payment is %s',
@@ -262,13 +232,6 @@ describe('keeps the details', () => {
     await keeps(ref)
     await sql`update reconciliation_findings set status = 'resolved', resolved_at = now(), resolved_by = 'ann'`
     expect(await remove()).toBe(1)
-  })
-
-  test('while an event of the payment waits for its delivery', async () => {
-    const ref = await captured(t)
-    await delivery(ref, 'pending')
-    await age(ref)
-    await keeps(ref)
   })
 
   test.each([

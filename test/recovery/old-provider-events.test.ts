@@ -62,24 +62,16 @@ describe('after their retention', () => {
     expect(await kept()).toEqual(['evt_young'])
   })
 
-  test('keeps events that wait', async () => {
-    await stored('evt_1', await captured(t), 'pending', 400)
+  test.each([
+    ['events that wait', captured, 'pending', 'charge.updated'],
+    ['the events of a payment that is not final', held, 'ignored', 'charge.updated'],
+    ['the record that a fraud warning was announced', captured, 'applied', 'warning'],
+  ])('keeps %s', async (_, make, status, type) => {
+    await stored('evt_1', await make(t), status, 400)
+    await sql`update provider_events set type = ${type}`
 
     expect(await remove()).toBe(0)
     expect(await kept()).toEqual(['evt_1'])
-  })
-
-  test('keeps the events of a payment that is not final', async () => {
-    await stored('evt_1', await held(t))
-
-    expect(await remove()).toBe(0)
-  })
-
-  test('keeps the record that a fraud warning was announced', async () => {
-    await stored('warning_issfr_1', await captured(t), 'applied')
-    await sql`update provider_events set type = 'warning'`
-
-    expect(await remove()).toBe(0)
   })
 
   test('deletes a batch at a time, the oldest first, and several workers each event once', async () => {

@@ -8,6 +8,7 @@ import { appendAdminAction } from '../../src/db/operators/admin-actions.ts'
 import { firstIdAt } from '../../src/db/connection/rows.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { prune, type PruneSettings } from '../../src/recovery/prune.ts'
+import { insertDelivery } from '../support/old-delivery.ts'
 import { openServiceStore } from '../support/service-store.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
@@ -84,35 +85,9 @@ async function countIn(table: string): Promise<number> {
   return (await sql`select from ${sql(table)}`).count
 }
 
-let slot = 0
-
 /** A delivery of an event of the payment, with an attempt. */
-async function delivery({ tenantId, paymentId }: Accepted, status: string, daysAgo: number) {
-  const { sql } = t.engine.store
-  const endpointId = randomUUIDv7()
-  const id = idFrom(daysAgo)
-  await sql`
-    insert into webhook_endpoints (tenant_id, id, slot, url, event_types, secret)
-    values (${tenantId}, ${endpointId}, ${(slot += 1)}, 'https://shop.example/hook', '{"*"}', 'whsec_a')
-  `
-  const [event] = await sql<{ id: string }[]>`
-    select id from events where payment_id = ${paymentId} order by id limit 1
-  `
-  await sql`
-    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, status, next_attempt_at)
-    values (
-      ${tenantId}, ${id}, ${event?.id ?? null}, ${endpointId}, ${status},
-      case when ${status} = 'pending' then now() end
-    )
-  `
-  await sql`
-    insert into webhook_attempts (
-      tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
-    )
-    values (${tenantId}, ${randomUUIDv7()}, ${id}, 1, now(), 10, 500)
-  `
-  return id
-}
+const delivery = (ref: Accepted, status: string, daysAgo: number) =>
+  insertDelivery(t.engine.store.sql, ref, { status, id: idFrom(daysAgo) })
 
 describe('a round', () => {
   test('deletes nothing that is younger', async () => {

@@ -55,12 +55,6 @@ const findings = async () =>
     order by opened_at, id
   `
 
-test('does nothing when no key has expired', async () => {
-  await finished()
-
-  expect(await round()).toEqual(nothing)
-})
-
 test('deletes keys in batches, and their tombstones after their own retention', async () => {
   for (let count = 0; count < 5; count += 1) await finished()
   await expireKeys(t.engine.store.sql)
