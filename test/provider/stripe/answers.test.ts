@@ -1,92 +1,46 @@
 // Tests the adapter against servers whose answers only Stripe has: refusals that name the state of the
-// intent, and advice to retry. What every adapter has in common is in test/provider/contract.
-import { afterEach, describe, expect, test } from '@jest/globals'
-import { adapterFor, identityOf, paymentOf, refundOf } from './adapter-calls.ts'
+// intent. What every adapter has in common is in test/provider/contract.
+import { afterEach, expect, test } from '@jest/globals'
+import type { CallName } from '../../../src/provider/calls.ts'
+import { portCalls } from '../contract/calls.ts'
+import { adapterFor, identityOf, paymentOf } from './adapter-calls.ts'
 import {
   answerJson,
   startAnsweringServer,
   type AnsweringServer,
 } from '../contract/answering-server.ts'
-import { intent, refund, taken } from './answered.ts'
+import { intent, taken } from './answered.ts'
 
-describe('with an unusual server', () => {
-  let server: AnsweringServer
+let server: AnsweringServer
 
-  afterEach(async () => server.close())
+afterEach(async () => server.close())
 
-  const waiting = paymentOf({ providerPaymentId: 'pi_1' })
+const waiting = paymentOf({ providerPaymentId: 'pi_1' })
 
-  test.each(['succeeded', 'pending'])('200 with a refund that is %s: done', async (status) => {
-    server = await startAnsweringServer(answerJson(200, refund({ status })))
+const stateRefusal = {
+  type: 'invalid_request_error',
+  message: 'no',
+  code: 'payment_intent_unexpected_state',
+}
 
-    const outcome = await adapterFor(server.url).calls.refund.execute(
-      { payment: waiting, refund: refundOf(waiting) },
-      identityOf('started'),
-    )
+test.each<[CallName, string, string, object | undefined]>([
+  ['capture', 'succeeded for the full amount', 'done', intent(taken)],
+  ['capture', 'succeeded for less', 'unknown', intent({ ...taken, amount_received: 1000 })],
+  ['capture', 'canceled', 'declined', intent({ status: 'canceled' })],
+  ['capture', 'still waiting', 'unknown', intent()],
+  ['capture', 'another one', 'unknown', intent({ ...taken, id: 'pi_2' })],
+  ['capture', 'canceled, and another one', 'unknown', intent({ status: 'canceled', id: 'pi_2' })],
+  ['capture', 'not told', 'unknown', undefined],
+  ['cancel', 'canceled', 'done', intent({ status: 'canceled' })],
+  ['cancel', 'captured', 'declined', intent(taken)],
+  ['cancel', 'still waiting', 'unknown', intent()],
+  ['cancel', 'canceled, and another one', 'unknown', intent({ status: 'canceled', id: 'pi_2' })],
+  ['cancel', 'not told', 'unknown', undefined],
+])('a %s refused because the intent is %s: %s', async (name, _, expected, payment_intent) => {
+  const error = { ...stateRefusal, payment_intent }
+  server = await startAnsweringServer(answerJson(400, { error }))
 
-    expect(outcome).toMatchObject({
-      outcome: 'done',
-      value: { providerRefundId: 're_1' },
-      answered: { status: 200, refund_id: 're_1', refund_status: status, amount: 1999 },
-    })
-  })
+  const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identityOf('started'))
 
-  const invalid = { type: 'invalid_request_error', message: 'no' }
-  const stateRefusal = { ...invalid, code: 'payment_intent_unexpected_state' }
-
-  test.each([
-    ['succeeded for the full amount', 'done', intent(taken)],
-    ['succeeded for less', 'unknown', intent({ ...taken, amount_received: 1000 })],
-    ['canceled', 'declined', intent({ status: 'canceled' })],
-    ['still waiting', 'unknown', intent()],
-    ['another one', 'unknown', intent({ ...taken, id: 'pi_2' })],
-    ['another one that was canceled', 'unknown', intent({ status: 'canceled', id: 'pi_2' })],
-    ['not told', 'unknown', undefined],
-  ])('a capture refused because the intent is %s: %s', async (_, expected, payment_intent) => {
-    server = await startAnsweringServer(
-      answerJson(400, { error: { ...stateRefusal, payment_intent } }),
-    )
-
-    const outcome = await adapterFor(server.url).calls.capture.execute(
-      { payment: waiting, amountMinor: waiting.amountMinor },
-      identityOf('authorized'),
-    )
-
-    expect(outcome.outcome).toBe(expected)
-  })
-
-  test.each([
-    ['canceled', 'done', intent({ status: 'canceled' })],
-    ['captured', 'declined', intent(taken)],
-    ['still waiting', 'unknown', intent()],
-    ['another one that was canceled', 'unknown', intent({ status: 'canceled', id: 'pi_2' })],
-    ['not told', 'unknown', undefined],
-  ])('a cancellation refused because the intent is %s: %s', async (_, expected, payment_intent) => {
-    server = await startAnsweringServer(
-      answerJson(400, { error: { ...stateRefusal, payment_intent } }),
-    )
-
-    const outcome = await adapterFor(server.url).calls.cancel.execute(
-      { payment: waiting, reason: null },
-      identityOf('started'),
-    )
-
-    expect(outcome.outcome).toBe(expected)
-  })
-
-  test.each([
-    ['409', answerJson(409, { error: invalid }, { 'stripe-should-retry': 'true' })],
-    ['429', answerJson(429, { error: invalid }, { 'stripe-should-retry': 'true' })],
-    ['500', answerJson(500, { error: invalid }, { 'stripe-should-retry': 'true' })],
-    ['503', answerJson(503, { error: invalid }, { 'retry-after': '0' })],
-  ])('%s with the advice to retry is not repeated', async (_, listener) => {
-    server = await startAnsweringServer(listener)
-
-    await adapterFor(server.url).calls.authorize.execute(
-      { payment: paymentOf() },
-      identityOf('started'),
-    )
-
-    expect(server.requests()).toBe(1)
-  })
+  expect(outcome.outcome).toBe(expected)
 })

@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
+import type { LookupCriteria } from '../../../src/provider/calls.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { payment as paying } from '../../dev/stripe-stand-in/running-provider.ts'
 import {
@@ -49,13 +50,14 @@ describe('an authorization', () => {
     return data[0]?.id ?? ''
   }
 
+  const find = (criteria: Partial<LookupCriteria> = {}) =>
+    adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS, criteria))
+
   test('that holds the amount is done, with evidence of where it was found', async () => {
     await provider.stripe.paymentIntents.create(paying())
     const id = await lose()
 
-    expect(
-      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
-    ).toEqual({
+    expect(await find()).toEqual({
       outcome: 'done',
       value: { status: 'held', providerPaymentId: id, captureBefore: HOLD_ENDS },
       asked: {
@@ -78,10 +80,7 @@ describe('an authorization', () => {
     asked = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
     const id = await lose()
 
-    const found = await adapter.calls.authorize.find(
-      { payment: asked },
-      criteriaOf(identity, T0_MS),
-    )
+    const found = await find()
 
     const { client_secret: clientSecret } = await provider.stripe.paymentIntents.retrieve(id)
     const value = { status: 'requires_action', providerPaymentId: id, clientSecret }
@@ -93,9 +92,7 @@ describe('an authorization', () => {
     asked = paymentOf({ paymentMethod: 'pm_card_chargeDeclinedLostCard' })
     const id = await lose()
 
-    expect(
-      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
-    ).toMatchObject({
+    expect(await find()).toMatchObject({
       outcome: 'declined',
       failure: { code: 'card_declined', declineCode: 'lost_card', message: expect.any(String) },
       providerPaymentId: id,
@@ -106,9 +103,7 @@ describe('an authorization', () => {
     const id = await lose()
     await provider.stripe.paymentIntents.cancel(id)
 
-    expect(
-      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
-    ).toMatchObject({
+    expect(await find()).toMatchObject({
       outcome: 'declined',
       failure: { code: 'canceled', declineCode: null },
       providerPaymentId: id,
@@ -118,9 +113,7 @@ describe('an authorization', () => {
   test('that was captured outside of this service is unknown', async () => {
     await provider.stripe.paymentIntents.capture(await lose())
 
-    expect(
-      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
-    ).toMatchObject({
+    expect(await find()).toMatchObject({
       outcome: 'unknown',
       reason: expect.stringContaining('succeeded'),
     })
@@ -141,9 +134,7 @@ describe('an authorization', () => {
   ])('that %s is unknown', async (_case, members) => {
     await plant(await lose(), members)
 
-    expect(
-      (await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS))).outcome,
-    ).toBe('unknown')
+    expect((await find()).outcome).toBe('unknown')
   })
 
   test.each([
@@ -154,9 +145,7 @@ describe('an authorization', () => {
     const { metadata } = await provider.stripe.paymentIntents.retrieve(id)
     await plant(id, { metadata: { ...metadata, ...other } })
 
-    expect(
-      await adapter.calls.authorize.find({ payment: asked }, criteriaOf(identity, T0_MS)),
-    ).toMatchObject({
+    expect(await find()).toMatchObject({
       outcome: 'unknown',
       answered: { found: [id] },
     })
@@ -164,15 +153,10 @@ describe('an authorization', () => {
 
   test('that exists twice is unknown, with the ids of both', async () => {
     const first = await lose()
-    await adapter.calls.authorize.execute(
-      { payment: asked },
-      { ...identity, providerKey: 'another' },
-    )
+    const another = { ...identity, providerKey: 'another' }
+    await adapter.calls.authorize.execute({ payment: asked }, another)
 
-    const found = await adapter.calls.authorize.find(
-      { payment: asked },
-      criteriaOf(identity, T0_MS),
-    )
+    const found = await find()
 
     expect(found).toMatchObject({ outcome: 'unknown', reason: expect.stringMatching(/^2 objects/) })
     expect(found.answered).toEqual({ listed: 2, found: [expect.any(String), first] })
@@ -187,8 +171,7 @@ describe('an authorization', () => {
     nowMs = T0_MS + offsetMs
     await lose()
 
-    const criteria = criteriaOf(identity, T0_MS, { executedTo: new Date(T0_MS + 60_000) })
-    expect((await adapter.calls.authorize.find({ payment: asked }, criteria)).outcome).toBe(outcome)
+    expect((await find({ executedTo: new Date(T0_MS + 60_000) })).outcome).toBe(outcome)
   })
 
   describe('whose id at the provider is known', () => {
@@ -197,8 +180,7 @@ describe('an authorization', () => {
     test('is read by it, regardless of its place in a list', async () => {
       const id = await lose()
 
-      const criteria = criteriaOf(identity, T0_MS, { ...outside, providerPaymentId: id })
-      expect(await adapter.calls.authorize.find({ payment: asked }, criteria)).toMatchObject({
+      expect(await find({ ...outside, providerPaymentId: id })).toMatchObject({
         outcome: 'done',
         value: { status: 'held', providerPaymentId: id },
         asked: { call: 'payment_intents.retrieve', id },
@@ -210,16 +192,11 @@ describe('an authorization', () => {
       ['is of another', async () => (await provider.stripe.paymentIntents.create(paying())).id],
     ])('is searched in the list when that %s', async (_case, other) => {
       const id = await lose()
-      const criteria = criteriaOf(identity, T0_MS, { providerPaymentId: await other() })
+      const known = { providerPaymentId: await other() }
 
-      const found = await adapter.calls.authorize.find({ payment: asked }, criteria)
-      const none = await adapter.calls.authorize.find(
-        { payment: paymentOf() },
-        {
-          ...criteria,
-          operationId: randomUUID(),
-        },
-      )
+      const found = await find(known)
+      asked = paymentOf()
+      const none = await find({ ...known, operationId: randomUUID() })
 
       expect(found).toMatchObject({
         outcome: 'done',
@@ -230,13 +207,10 @@ describe('an authorization', () => {
     })
 
     test('is unknown when it cannot be read, regardless of the list', async () => {
-      const criteria = criteriaOf(identity, T0_MS, { providerPaymentId: 'pi_nobody' })
       const path = '/v1/payment_intents/pi_nobody'
       await provider.addFault({ match: { method: 'GET', path }, fault: 'unavailable' })
 
-      expect((await adapter.calls.authorize.find({ payment: asked }, criteria)).outcome).toBe(
-        'unknown',
-      )
+      expect((await find({ providerPaymentId: 'pi_nobody' })).outcome).toBe('unknown')
     })
   })
 })

@@ -130,12 +130,3 @@ test.each(['reset_before', 'hang_after', 'truncated_body'])(
     await provider.control('DELETE', '/faults')
   },
 )
-
-test('a look at a payment that does not exist says so, and can be repeated', async () => {
-  const missing = paymentOf({ providerPaymentId: 'pi_nobody' })
-
-  expect(await adapterFor(provider.url).retrieve(missing)).toMatchObject({
-    outcome: 'not_executed',
-    reason: expect.stringContaining('No such payment_intent'),
-  })
-})

@@ -85,17 +85,11 @@ describe('the age of a signature', () => {
     expect(event.id).toBe('evt_1')
   })
 
-  const typeSignedAfter = (seconds: number) => {
+  test.each([301, -301])('signed %d seconds ago: too old', (age) => {
     const body = eventBody()
-    return typeOfProblem(body, sign(body, { timestamp: NOW_SECONDS + seconds }))
-  }
+    const signature = sign(body, { timestamp: NOW_SECONDS - age })
 
-  test('signed 301 seconds ago: too old', () => {
-    expect(typeSignedAfter(-301)).toBe('webhook-too-old')
-  })
-
-  test('signed by a clock that is 301 seconds ahead: refused', () => {
-    expect(typeSignedAfter(301)).toBe('webhook-too-old')
+    expect(typeOfProblem(body, signature)).toBe('webhook-too-old')
   })
 
   test('an old signature with another secret is wrong, not too old', () => {

@@ -172,6 +172,8 @@ describe('Stripe-Should-Retry and Retry-After', () => {
       outcome: 'not_executed',
     },
     { status: 429, headers: { 'retry-after': 'soon' }, outcome: 'not_executed' },
+    { status: 500, headers: { 'stripe-should-retry': 'true' }, outcome: 'unknown' },
+    { status: 503, headers: { 'retry-after': '0' }, outcome: 'unknown' },
     { status: 402, headers: { 'stripe-should-retry': 'false' }, outcome: 'declined' },
   ])('$status with $headers: $outcome, asks to wait: $waits', async (row) => {
     const error = { type: row.status === 402 ? 'card_error' : 'api_error', message: 'No.' }
@@ -190,5 +192,6 @@ describe('Stripe-Should-Retry and Retry-After', () => {
 
     expect(outcome.outcome).toBe(row.outcome)
     expect((outcome as { retryLater?: true }).retryLater).toBe(row.waits)
+    expect(server.requests()).toBe(1)
   })
 })

@@ -62,21 +62,6 @@ describe('at the stand-in', () => {
     }
   }
 
-  test('ten lookups among 233 intents read 3 pages, and each finds its own call', async () => {
-    const lost: Lost[] = []
-    for (let made = 0; made < 10; made += 1) lost.push(await lose(made % 2 === 0))
-    for (let made = 5; made < 233; made += 1) await provider.stripe.paymentIntents.create(paying())
-    const pages = await countPages()
-
-    const found = await Promise.all(lost.map(find))
-
-    expect(found.map(({ outcome }) => outcome)).toEqual(
-      lost.map((_, index) => (index % 2 === 0 ? 'done' : 'not_executed')),
-    )
-    expect(found[0]).toMatchObject({ answered: { listed: 233 } })
-    expect(await pages()).toBe(3)
-  })
-
   test('windows that are far apart are listed apart', async () => {
     const lost = [await lose(true)]
     nowMs += DAY_MS
