@@ -171,10 +171,22 @@ describe('a payment stays at its provider', () => {
 
     expect(await runOperation(elsewhere, ref)).toBe('retry')
 
-    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', recovery_point: 'started' })
+    const waits = { status: 'pending', recovery_point: 'started', in_doubt: false }
+    expect(await t.readKey(ref)).toMatchObject(waits)
     expect(await run(ref)).toBe('finished')
     expect(await executedAtStripe()).toEqual(['payment_intent.create', 'payment_intent.capture'])
     expect(await executedAtOther()).toEqual([])
+  })
+
+  test('in a process that does not have it, which repeats no call that may have run', async () => {
+    const ref = await accept()
+    await t.engine.claim(ref, 1_000)
+    await t.expireLease(ref)
+    const elsewhere = { ...t.engine, providers: createProviders([adapterOfOther()]) }
+
+    expect(await sweep(elsewhere)).toMatchObject({ resumed: 0, parked: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
   })
 
   test('when the answer was lost: it may have been executed', async () => {

@@ -19,7 +19,7 @@ import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
 import { expireKeys } from '../support/expired-keys.ts'
-import type { Accepted } from '../support/engine.ts'
+import type { Accepted, PaymentRef } from '../support/engine.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './follow-payment/provider-events.ts'
 import { captured, held } from './made-payments.ts'
 import { t } from '../support/own-engine.ts'
@@ -52,6 +52,11 @@ async function finishCancellation(ref: Accepted): Promise<unknown> {
   throw new Error('the cancellation stays in progress')
 }
 
+async function expectRefunded(ref: PaymentRef): Promise<void> {
+  const { amountMinor: amountRefundedMinor } = await t.readPayment(ref)
+  expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded', amountRefundedMinor })
+}
+
 const openCall = { reason: 'no answer', asked: {}, answered: {} }
 const declined = {
   outcome: 'declined',
@@ -60,6 +65,14 @@ const declined = {
   asked: {},
   answered: {},
 }
+
+/** An engine whose call is never made, and not tried again. */
+const notExecuted = (call: CallName) =>
+  aroundCall(withoutRetries(t.engine), call, () =>
+    Promise.resolve({ outcome: 'not_executed', ...openCall }),
+  )
+
+const declining = (call: CallName) => aroundCall(t.engine, call, () => Promise.resolve(declined))
 
 /** The calls that moved money of the payment at the provider. */
 async function executed({ paymentId }: Accepted): Promise<string[]> {
@@ -114,10 +127,7 @@ describe('a payment that no worker has begun', () => {
 
   test('that failed before any effect is over, and no retry reopens it', async () => {
     const ref = await t.accept()
-    const engine = aroundCall(withoutRetries(t.engine), 'authorize', () =>
-      Promise.resolve({ outcome: 'not_executed', ...openCall }),
-    )
-    await runOperation(engine, ref)
+    await runOperation(notExecuted('authorize'), ref)
     expect((await t.readKey(ref))['status']).toBe('failed_retryable')
 
     expect(await cancel(ref)).toBe('now')
@@ -155,8 +165,7 @@ describe('a payment that is under way', () => {
     expect(await finishCancellation(ref)).toBe('undone')
     expect(await applyProviderEvent(t.engine, eventOf(ref))).toBe('applied')
 
-    const payment = await t.readPayment(ref)
-    expect(payment).toMatchObject({ status: 'succeeded', amountRefundedMinor: payment.amountMinor })
+    await expectRefunded(ref)
     const kinds = await executed(ref)
     expect(kinds.filter((kind) => kind.startsWith('refund'))).toHaveLength(1)
   })
@@ -194,10 +203,7 @@ describe('a payment that is under way', () => {
 
   test('that stopped half-way has its hold released', async () => {
     const ref = await t.accept()
-    const engine = aroundCall(withoutRetries(t.engine), 'capture', () =>
-      Promise.resolve({ outcome: 'not_executed', ...openCall }),
-    )
-    await runOperation(engine, ref)
+    await runOperation(notExecuted('capture'), ref)
     expect((await t.readKey(ref))['status']).toBe('failed_retryable')
 
     expect(await cancel(ref)).toBe('later')
@@ -229,8 +235,7 @@ describe('a completed operation', () => {
     await runOperation(t.engine, refund)
 
     expect(await finishCancellation(ref)).toBe('undone')
-    const payment = await t.readPayment(ref)
-    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+    await expectRefunded(ref)
   })
 
   test('outlives its retention until its payment is refunded', async () => {
@@ -252,16 +257,13 @@ describe('a completed operation', () => {
 
     expect(await cancel(ref)).toBe('later')
     expect(await finishCancellation(ref)).toBe('undone')
-    expect(await t.readPayment(payment)).toMatchObject({ amountRefundedMinor: expect.any(Number) })
+    await expectRefunded(payment)
   })
 
   test('a capture that was refused leaves the money of a later one', async () => {
     const payment = await held(t)
     const ref = await t.acceptCapture(payment)
-    await runOperation(
-      aroundCall(t.engine, 'capture', () => Promise.resolve(declined)),
-      ref,
-    )
+    await runOperation(declining('capture'), ref)
     await runOperation(t.engine, await t.acceptCapture(payment))
 
     expect(await cancel(ref)).toBe('later')
@@ -289,12 +291,6 @@ async function findOwn(by: 'cancel' | 'refund', { tenantId, id }: Accepted) {
 }
 
 const findOwnRefund = (ref: Accepted) => findOwn('refund', ref)
-
-/** An engine whose call is never made, and not tried again. */
-const notExecuted = (call: CallName) =>
-  aroundCall(withoutRetries(t.engine), call, () =>
-    Promise.resolve({ outcome: 'not_executed', ...openCall }),
-  )
 
 /** Its key expires, and the reaper completes it. */
 async function giveUp(ref: OperationRef): Promise<void> {
@@ -326,14 +322,10 @@ describe('what another refund may leave', () => {
 
     expect(await applyProviderEvent(t.engine, eventOf(ref))).toBe('pending')
     expect((await t.readKey(ref))['cancellation']).toBe('in_progress')
-    await runOperation(
-      aroundCall(t.engine, 'refund', () => Promise.resolve(declined)),
-      refund,
-    )
+    await runOperation(declining('refund'), refund)
 
     expect(await finishCancellation(ref)).toBe('undone')
-    const payment = await t.readPayment(ref)
-    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+    await expectRefunded(ref)
   })
 
   test('is refunded when the client refunds a part before the refund of all is repeated', async () => {
@@ -343,8 +335,7 @@ describe('what another refund may leave', () => {
     await runOperation(t.engine, await t.acceptRefund(ref, 100))
 
     expect(await finishCancellation(ref)).toBe('undone')
-    const payment = await t.readPayment(ref)
-    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+    await expectRefunded(ref)
   })
 
   test('is refunded when a refund of the client fails at the provider meanwhile', async () => {
@@ -358,8 +349,7 @@ describe('what another refund may leave', () => {
     await failAtProvider(ref, refund)
 
     expect(await finishCancellation(ref)).toBe('undone')
-    const payment = await t.readPayment(ref)
-    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+    await expectRefunded(ref)
   })
 
   test('is refunded by another refund when the reaper has given up the first', async () => {
@@ -370,8 +360,7 @@ describe('what another refund may leave', () => {
     await giveUp(own)
 
     expect(await finishCancellation(ref)).toBe('undone')
-    const payment = await t.readPayment(ref)
-    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+    await expectRefunded(ref)
   })
 
   test('is not refunded again when the refund of the cancellation fails at the provider', async () => {

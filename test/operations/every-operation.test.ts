@@ -51,16 +51,13 @@ beforeAll(async () => {
   api = await startAdminApi()
   t = api.t
 })
-
 // Includes unknown operations of other tests, so that each test resolves only its own operation.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
-
 afterEach(async () => {
   await t.provider.control('POST', '/reset')
   await expectLedgerBalanced(t.engine.store)
   await expectNoStatusRepeated(t.engine.store)
 })
-
 afterAll(() => api.stop())
 
 const run = (ref: OperationRef, engine = t.engine) => runOperation(engine, ref)
@@ -191,7 +188,7 @@ describe.each([creation, ...fixtures])('$operation', (row) => {
       await expectDone(row, ref)
     })
 
-    test('refuses the key for another payment, body or operation, even if the state would refuse that, too', async () => {
+    test('refuses the key for another payment, body or operation, whatever the state', async () => {
       const paymentId = await startOfRequest()
       const other = await startOfRequest()
       const key = randomUUID()
@@ -209,7 +206,11 @@ describe.each([creation, ...fixtures])('$operation', (row) => {
       if (row.otherBody !== undefined) misuses.push(await send(paymentId, row.otherBody, key))
 
       const reused = { status: 422, json: { type: '/problems/idempotency-key-reused' } }
-      for (const misuse of misuses) expect(misuse).toMatchObject(reused)
+      for (const misuse of misuses) {
+        expect(misuse).toMatchObject(reused)
+        expect(misuse.headers.has('idempotency-key-expires')).toBe(true)
+      }
+      expect(await send(paymentId, row.body, key)).toMatchObject({ status: row.status })
       await expectDone(row, ref)
     })
 

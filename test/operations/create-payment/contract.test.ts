@@ -129,7 +129,7 @@ describe('paymentRequestOf', () => {
     },
   )
 
-  test.each([
+  test.each<readonly [string, object]>([
     ['/amount', { amount: undefined }],
     ['/currency', { currency: undefined }],
     ['/currency', { currency: 840 }],
@@ -148,6 +148,16 @@ describe('paymentRequestOf', () => {
     ['/customer', { customer: 'c'.repeat(256) }],
     ['/description', { description: 7 }],
     ['/description', { description: 'd'.repeat(1001) }],
+    ...['yes', 1].map((value) => ['/off_session', { off_session: value }] as const),
+    ...[
+      '',
+      '/paid',
+      'javascript:alert(1)',
+      'data:text/html,paid',
+      'https://shop.example/a b',
+      `https://shop.example/${'a'.repeat(2_048)}`,
+      7,
+    ].map((value) => ['/return_url', { return_url: value }] as const),
     ['/metadata', { metadata: 'x' }],
     ['/metadata', { metadata: ['x'] }],
     ['/metadata', { metadata: metadataOf(46) }],
