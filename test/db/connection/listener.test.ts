@@ -1,4 +1,5 @@
 // Tests the connection that listens: one for all channels, which notices a server that went silent.
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -90,4 +91,25 @@ test('notices within seconds that the server went silent', async () => {
   await until(() => received.length > 0)
 
   expect(noticedAfterMs).toBeLessThan(8_000)
+})
+
+/** The time in which a connection is made, in steps of half a millisecond. */
+const MOMENTS = 60
+
+function ignore(): void {}
+
+// A promise that is left behind and rejects would end the process as if it had failed.
+test('can be closed at any time, also while it connects', async () => {
+  const lost: unknown[] = []
+  const keep = (error: unknown) => void lost.push(error)
+  process.on('unhandledRejection', keep)
+  for (let moment = 0; moment < MOMENTS; moment += 1) {
+    const closing = openTestStore(database.url, 1)
+    closing.listen('anything', ignore, ignore)
+    await delay(moment / 2)
+    await closing.close()
+  }
+  process.off('unhandledRejection', keep)
+
+  expect(lost).toEqual([])
 })

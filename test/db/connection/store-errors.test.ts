@@ -1,8 +1,9 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import {
   isStoreUnavailable,
   storeErrorKind,
   StoreTimeoutError,
+  withinMs,
 } from '../../../src/db/connection/store-errors.ts'
 
 function errorWith(code: unknown, cause?: Error): Error {
@@ -61,4 +62,38 @@ test.each([
   ['as our own time limit', new StoreTimeoutError('late')],
 ])('recognizes a transient error %s', (_, error) => {
   expect(isStoreUnavailable(error)).toBe(true)
+})
+
+describe('withinMs', () => {
+  beforeEach(() => void jest.useFakeTimers())
+  afterEach(() => void jest.useRealTimers())
+
+  test('rejects at the time limit', async () => {
+    const silent = new Promise(() => {})
+    const outcome = withinMs(1_000, silent).catch((error: unknown) => error)
+
+    await jest.advanceTimersByTimeAsync(1_000)
+
+    expect(await outcome).toBeInstanceOf(StoreTimeoutError)
+    expect(await outcome).toMatchObject({ message: 'the store did not answer in 1000 ms' })
+  })
+
+  test('ignores a statement that fails after the time limit', async () => {
+    const { promise, reject } = Promise.withResolvers<string>()
+    const outcome = withinMs(1_000, promise).catch((error: unknown) => error)
+    await jest.advanceTimersByTimeAsync(1_000)
+
+    reject(new Error('too late'))
+
+    expect(await outcome).toBeInstanceOf(StoreTimeoutError)
+  })
+
+  test.each([
+    ['succeeds', () => Promise.resolve('row')],
+    ['fails', () => Promise.reject(new Error('no'))],
+  ])('leaves no timer when the statement %s', async (_, statement) => {
+    await withinMs<string>(1_000, statement()).catch(() => {})
+
+    expect(jest.getTimerCount()).toBe(0)
+  })
 })

@@ -180,16 +180,3 @@ test('a statement with two intents about one payment is refused before it is sen
   await expect(together).rejects.toThrow('two intents are about one payment')
   expect(batches.sizes).toEqual([])
 })
-
-test('after a lost acknowledgment each capture finds its own row', async () => {
-  const intents = (await paymentsIn('requires_capture', 2)).map((id) => captureOf(id))
-  batches.loseAcknowledgment()
-  const reserveOne = batchReservations()
-
-  const reserved = await Promise.all(
-    intents.map((intent) => reserveOne(batches.sql, intent, capturing)),
-  )
-
-  expect(batches.sizes).toEqual([2, 1, 1])
-  expect(reserved.map(({ key }) => key.id)).toEqual(intents.map(({ id }) => id))
-})

@@ -49,17 +49,6 @@ test('claims the requests of one turn by one transaction, each for its caller', 
   for (const one of claimed) expect(one).toMatchObject({ leaseEpoch: 1, attempt: 1 })
 })
 
-test('claims a later request by another transaction', async () => {
-  const { sql, claims } = countClaims(store.sql)
-  const claim = batchClaims(sql)
-  const [first, second] = (await pending(2)) as [never, never]
-
-  await claim(first, LEASE_MS)
-  await claim(second, LEASE_MS)
-
-  expect(claims()).toBe(2)
-})
-
 test('gives an operation to one of two requests in the same turn', async () => {
   const claim = batchClaims(store.sql)
   const ref = await pendingOperation(store)
@@ -87,26 +76,6 @@ test('returns undefined for an operation that cannot be claimed, and claims the 
   expect(claimed.map((one) => one?.id)).toEqual([undefined, undefined, undefined, left.id, free.id])
   expect(claimed[3]).toMatchObject({ leaseEpoch: 2, inDoubt: true })
   expect(await readRow(store.sql, held)).toMatchObject({ lease_epoch: 1 })
-})
-
-test('tries the members of a failed transaction singly', async () => {
-  let failure: Error | undefined = new Error('the store is unreachable')
-  const begin = (work: never) => {
-    const error = failure
-    failure = undefined
-    return error === undefined ? store.sql.begin(work) : Promise.reject(error)
-  }
-  const failing = new Proxy(store.sql, {
-    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
-  })
-  const claim = batchClaims(failing)
-  const ref = await pendingOperation(store)
-
-  const asked = [claim(ref, LEASE_MS), claim(ref, LEASE_MS)]
-
-  // Singly on two connections, either may be first.
-  const claimed = (await Promise.all(asked)).filter((one) => one !== undefined)
-  expect(claimed).toEqual([expect.objectContaining({ leaseEpoch: 1 })])
 })
 
 test('gives each operation one owner when workers claim the same operations concurrently', async () => {

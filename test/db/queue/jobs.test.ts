@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
-import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { createJobWaker } from '../../../src/db/connection/notifications.ts'
 import {
   JOB_SCHEMA,
@@ -15,14 +14,7 @@ import {
 import { recordAttemptIfDue } from '../../../src/webhooks/deliver-webhook.ts'
 import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { database, store } from '../../support/own-store.ts'
-import {
-  claimedOperation,
-  countRows,
-  makeTenant,
-  pendingOperation,
-  reservationOf,
-  reserve,
-} from '../reservations.ts'
+import { countRows, makeTenant, pendingOperation, reservationOf, reserve } from '../reservations.ts'
 
 let boss: PgBoss
 
@@ -115,32 +107,6 @@ describe('the job of a reserved key', () => {
     expect(await countRows(store.sql, 'payments', tenantId)).toBe(0)
     expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(0)
     await boss.createQueue(OPERATIONS_QUEUE)
-  })
-
-  test('is not inserted for a key that is already used', async () => {
-    const tenantId = await makeTenant(store)
-    const { key } = await reserve(store.sql, reservationOf(tenantId))
-    const rival = reservationOf(tenantId, { key })
-
-    await reserve(store.sql, rival)
-
-    expect(await readJob(rival.id)).toBeUndefined()
-  })
-
-  test('is not inserted when its transaction rolls back', async () => {
-    const held = await claimedOperation(store)
-    await store.sql`delete from atomic_jobs.job`
-    const failing = store.sql.begin(async (tx) => {
-      await tx`
-        update idempotency_keys set status = 'failed_retryable', lease_expires_at = null
-        where tenant_id = ${held.tenantId} and id = ${held.id}
-      `
-      await reopenIfFailed(tx, held)
-      throw new Error('rolled back')
-    })
-
-    await expect(failing).rejects.toThrow('rolled back')
-    expect(await readJob(held.id)).toBeUndefined()
   })
 })
 

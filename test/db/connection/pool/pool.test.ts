@@ -1,6 +1,8 @@
-// Tests the pool on a real server: which connection a statement takes, and that transactions are
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+// Tests the pool on a real server: which connection a statement takes, that transactions are alone on
+// theirs, and that lost and silent connections are replaced.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
+  arrayTypes,
   openStore,
   type Sql,
   type Store,
@@ -10,6 +12,9 @@ import { allowLongStatements, inTransaction } from '../../../../src/db/connectio
 import { findFreePort } from '../../../../dev/ports.ts'
 import { startCuttableRelay } from '../../../support/cuttable-relay.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { readDatabase } from '../../../../src/db/connection/driver.ts'
+import { Session } from '../../../../src/db/connection/pool/session.ts'
+import type { SessionSettings } from '../../../../src/db/connection/pool/session-settings.ts'
 
 const SIZE = 3
 
@@ -30,20 +35,19 @@ beforeAll(async () => {
 beforeEach(() => {
   store = open(SIZE)
 })
-afterEach(() => store.close())
+afterEach(async () => {
+  for (const opened of stores.splice(0)) await opened.close()
+})
 afterAll(() => database.drop())
 
-function open(poolSize: number): Store {
-  return openStore(optionsOf(poolSize))
-}
+/** All that a test has opened. */
+const stores: Store[] = []
 
-function optionsOf(poolSize: number): StoreOptions {
-  return {
-    url: database.url,
-    applicationName: 'atomic-payments test pool',
-    poolSize,
-    timeoutMs: 10_000,
-  }
+function open(poolSize: number, own: Partial<StoreOptions> = {}): Store {
+  const options = { url: database.url, applicationName: 'test pool', poolSize, timeoutMs: 10_000 }
+  const opened = openStore({ ...options, ...own })
+  stores.push(opened)
+  return opened
 }
 
 /** The server process that executes the next statement. */
@@ -100,7 +104,6 @@ test.each([
     pids.add(row?.pid ?? 0)
   }
   await lock.release()
-  await holder.close()
 
   expect(pids.size).toBe(1)
   expect(await Promise.all(waiting)).toHaveLength(MANY)
@@ -120,15 +123,11 @@ test('gives a transaction its connection exclusively', async () => {
 
 test('starts a transaction behind any number of statements', async () => {
   const single = open(1)
-  try {
-    const statements = Array.from({ length: MANY }, () => single.sql`select 1 as one`)
-    const transaction = single.sql.begin(async (tx) => (await tx`select 2 as two`).length)
+  const statements = Array.from({ length: MANY }, () => single.sql`select 1 as one`)
+  const transaction = single.sql.begin(async (tx) => (await tx`select 2 as two`).length)
 
-    expect(await transaction).toBe(1)
-    expect((await Promise.all(statements)).flat()).toHaveLength(MANY)
-  } finally {
-    await single.close()
-  }
+  expect(await transaction).toBe(1)
+  expect((await Promise.all(statements)).flat()).toHaveLength(MANY)
 })
 
 test('accepts identifiers, lists and parts in statements', async () => {
@@ -165,7 +164,7 @@ test('releases the connection of a failed statement', async () => {
 
 test('reports each statement and transaction that the store could not serve, and no bug', async () => {
   const kinds: string[] = []
-  const observed = openStore({ ...optionsOf(1), failed: (kind) => kinds.push(kind) })
+  const observed = open(1, { failed: (kind) => kinds.push(kind) })
   const failing = [
     () => observed.sql`select pg_terminate_backend(pg_backend_pid())`,
     () =>
@@ -179,7 +178,6 @@ test('reports each statement and transaction that the store could not serve, and
   for (const run of failing) await expect(run()).rejects.toThrow()
 
   expect(kinds).toEqual(['unreachable', 'timeout'])
-  await observed.close()
 })
 
 test('replaces a lost connection for the next statement', async () => {
@@ -195,13 +193,12 @@ test('replaces a session that could not be opened', async () => {
   const nothing = await findFreePort()
   let isAway = true
   const relay = await startCuttableRelay(() => (isAway ? nothing : Number(url.port)))
-  const away = openStore({ ...optionsOf(1), url: relay.to(url) })
+  const away = open(1, { url: relay.to(url) })
 
   await expect(away.sql`select 1`).rejects.toThrow()
   isAway = false
   expect(await away.sql`select 1 as one`).toEqual([{ one: 1 }])
 
-  await away.close()
   await relay.close()
 })
 
@@ -232,7 +229,7 @@ test.each<[string, (sql: Sql, silence: () => void) => Promise<unknown>]>([
 ])('replaces a silent connection after twice the statement timeout: %s', async (_title, work) => {
   const url = new URL(database.url)
   const relay = await startCuttableRelay(() => Number(url.port))
-  const silent = openStore({ ...optionsOf(1), url: relay.to(url), timeoutMs: STATEMENT_MS })
+  const silent = open(1, { url: relay.to(url), timeoutMs: STATEMENT_MS })
   const silence = () => {
     relay.cut()
     relay.acceptNew()
@@ -243,23 +240,19 @@ test.each<[string, (sql: Sql, silence: () => void) => Promise<unknown>]>([
     await expect(work(silent.sql, silence)).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
     expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
   } finally {
-    await silent.close()
     await relay.close()
   }
 })
 
 test('does not replace the connection of a transaction that may have long statements', async () => {
-  const single = openStore({ ...optionsOf(1), timeoutMs: STATEMENT_MS })
-  try {
-    const rows = await inTransaction(single.sql, async (tx) => {
-      await allowLongStatements(tx)
-      return await tx`select 1 as one from pg_sleep(1.5)`
-    })
+  const single = open(1, { timeoutMs: STATEMENT_MS })
 
-    expect(rows).toEqual([{ one: 1 }])
-  } finally {
-    await single.close()
-  }
+  const rows = await inTransaction(single.sql, async (tx) => {
+    await allowLongStatements(tx)
+    return await tx`select 1 as one from pg_sleep(1.5)`
+  })
+
+  expect(rows).toEqual([{ one: 1 }])
 })
 
 test('serves work in the order in which it comes', async () => {
@@ -277,23 +270,18 @@ test('serves work in the order in which it comes', async () => {
   await Promise.all(work)
 
   expect(done).toEqual([1, 2, 3])
-  await single.close()
 })
 
 test('lets a statement wait behind a transaction', async () => {
-  const single = openStore({ ...optionsOf(1), timeoutMs: STATEMENT_MS })
-  try {
-    const transaction = single.sql.begin(async (tx) => {
-      await allowLongStatements(tx)
-      return (await tx`select 1 as one from pg_sleep(1.5)`).length
-    })
-    const behind = single.sql`select 2 as two`
+  const single = open(1, { timeoutMs: STATEMENT_MS })
+  const transaction = single.sql.begin(async (tx) => {
+    await allowLongStatements(tx)
+    return (await tx`select 1 as one from pg_sleep(1.5)`).length
+  })
+  const behind = single.sql`select 2 as two`
 
-    expect(await transaction).toBe(1)
-    expect(await behind).toEqual([{ two: 2 }])
-  } finally {
-    await single.close()
-  }
+  expect(await transaction).toBe(1)
+  expect(await behind).toEqual([{ two: 2 }])
 })
 
 test('keeps listening when the connections of statements are lost', async () => {
@@ -316,4 +304,42 @@ test('refuses statements after it is closed', async () => {
   await store.close()
 
   await expect(nextBackend()).rejects.toThrow('CONNECTION_ENDED')
+})
+
+describe('a session', () => {
+  const sessions: Session[] = []
+
+  afterEach(() => {
+    for (const opened of sessions.splice(0)) opened.lose()
+  })
+
+  function session(settings: SessionSettings = {}): Session {
+    const parameters = readDatabase(database.url, 10_000)
+    const opened = new Session(parameters, { types: arrayTypes }, settings)
+    sessions.push(opened)
+    return opened
+  }
+
+  test('says which role the log-in role may not have', async () => {
+    await expect(session({ role: 'no_such_role' }).executeText('select 1')).rejects.toThrow(
+      'The session could not be set up: role "no_such_role" does not exist.',
+    )
+  })
+
+  test('executes nothing after its end, and does not connect again', async () => {
+    const ended = session({ statement_timeout: 5_000 })
+    const [row] = (await ended.executeText('select pg_backend_pid() as pid')) as { pid: number }[]
+    const other = session()
+
+    await other.executeText('select pg_terminate_backend($1, 5000)', [row?.pid ?? 0])
+    await expect(ended.executeText('create table kept (id int)')).rejects.toThrow()
+
+    expect(ended.isOver).toBe(true)
+    await expect(ended.executeText('create table kept (id int)')).rejects.toMatchObject({
+      code: 'CONNECTION_ENDED',
+    })
+    expect(await other.executeText(`select to_regclass('kept') as found`)).toEqual([
+      { found: null },
+    ])
+  })
 })
