@@ -87,6 +87,13 @@ function providerStatusOf(status: Stands): ProviderStatus | undefined {
 const said = (verdict: Verdict) =>
   typeof verdict === 'string' ? verdict : verdict.join() || 'agrees'
 
+const verdictOf = (our: Payment | undefined, their: ProviderPayment) =>
+  said(judgeRecord(paymentRecords, our, their))
+
+/** The verdict for each of `stands`. */
+const verdictsOf = (our: Payment | undefined) =>
+  stands.map((stand) => verdictOf(our, theirs({ providerStatus: providerStatusOf(stand) })))
+
 const stands: readonly Stands[] = [
   'undecided',
   'held',
@@ -112,17 +119,7 @@ describe('a payment that names the provider’s record', () => {
   }
 
   test.each(paymentStatuses)('%s', (status) => {
-    const verdicts = stands.map((stand) =>
-      said(
-        judgeRecord(
-          paymentRecords,
-          ours({ status }),
-          theirs({ providerStatus: providerStatusOf(stand) }),
-        ),
-      ),
-    )
-
-    expect(verdicts).toEqual(table[status])
+    expect(verdictsOf(ours({ status }))).toEqual(table[status])
   })
 
   test.each([
@@ -140,27 +137,19 @@ describe('a payment that names the provider’s record', () => {
       'amount_differs,currency_differs,status_differs',
     ],
   ] as [string, Partial<ProviderPayment>, string][])('%s', (_, fields, expected) => {
-    expect(said(judgeRecord(paymentRecords, ours({ status: 'succeeded' }), theirs(fields)))).toBe(
-      expected,
-    )
+    expect(verdictOf(ours({ status: 'succeeded' }), theirs(fields))).toBe(expected)
   })
 
   test('is not followed when its amount or currency differs', () => {
     const other = theirs({ amountMinor: 999 })
 
-    expect(said(judgeRecord(paymentRecords, ours({ status: 'requires_capture' }), other))).toBe(
-      'amount_differs',
-    )
+    expect(verdictOf(ours({ status: 'requires_capture' }), other)).toBe('amount_differs')
   })
 
   test('held money of an automatic payment whose capture was given up is left to its client', () => {
     const waiting = ours({ status: 'requires_capture', captureMethod: 'automatic' })
 
-    expect(
-      said(
-        judgeRecord(paymentRecords, waiting, theirs({ providerStatus: providerStatusOf('held') })),
-      ),
-    ).toBe('agrees')
+    expect(verdictOf(waiting, theirs({ providerStatus: providerStatusOf('held') }))).toBe('agrees')
   })
 })
 
@@ -176,28 +165,12 @@ describe('a record that names a payment, which does not name the record', () => 
   ]
 
   test.each(table)('%s', (_, fields, expected) => {
-    const verdicts = stands.map((stand) =>
-      said(
-        judgeRecord(
-          paymentRecords,
-          ours(fields),
-          theirs({ providerStatus: providerStatusOf(stand) }),
-        ),
-      ),
-    )
-
-    expect(verdicts).toEqual(expected)
+    expect(verdictsOf(ours(fields))).toEqual(expected)
   })
 })
 
 test('a record without a payment of ours is always missing here', () => {
-  const verdicts = stands.map((stand) =>
-    said(
-      judgeRecord(paymentRecords, undefined, theirs({ providerStatus: providerStatusOf(stand) })),
-    ),
-  )
-
-  expect(new Set(verdicts)).toEqual(new Set(['missing_here']))
+  expect(new Set(verdictsOf(undefined))).toEqual(new Set(['missing_here']))
 })
 
 test.each([

@@ -42,6 +42,14 @@ describe('the circuit of an endpoint', () => {
     await store.sql`delete from atomic_jobs.job`
   }
 
+  /** An endpoint whose circuit is open. */
+  async function opened(own: Parameters<typeof makeEndpoint>[0] = {}) {
+    const endpoint = await makeEndpoint(own)
+    receiver.answer = status(500)
+    await failAttempts(FAILURES_TO_OPEN)
+    return endpoint
+  }
+
   /** The job of the newest first attempt: the retries of others wait in the queue, too. */
   async function runNewestJob(parts = webhooks) {
     const [job] = (await queuedJobs()).filter(({ data }) => data.attempt === 1)
@@ -86,9 +94,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('makes deliveries wait while it is open, without using up their tries', async () => {
-    const { id } = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const { id } = await opened()
     await makePayment()
     const [job] = await queuedJobs()
     const result = await runNewestJob()
@@ -108,9 +114,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('does not multiply the jobs of a delivery that waits', async () => {
-    await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    await opened()
     await makePayment()
     const [job] = await queuedJobs()
     await store.sql`delete from atomic_jobs.job`
@@ -121,9 +125,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('lets one attempt through after the pause, and closes when it succeeds', async () => {
-    const { id } = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const { id } = await opened()
     await endPauseOf(id)
     const held: (() => void)[] = []
     receiver.answer = (response) => void held.push(() => response.writeHead(204).end())
@@ -143,9 +145,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('doubles the pause when that attempt fails, up to an hour', async () => {
-    const { id } = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const { id } = await opened()
     const pauses: number[] = []
     for (let failed = 1; failed <= 9; failed += 1) {
       await endPauseOf(id)
@@ -184,9 +184,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('lets another attempt through when the worker of the first died', async () => {
-    const { id } = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const { id } = await opened()
     await endPauseOf(id)
     await makePayment()
     const send = () => Promise.reject(new Error('died'))
@@ -201,9 +199,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('does not concern another endpoint of the tenant', async () => {
-    await makeEndpoint({ eventTypes: ['payment.created'] })
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    await opened({ eventTypes: ['payment.created'] })
     const other = await makeEndpoint({ url: `${receiver.url}/other` })
     await makePayment()
     await runNextJob()
@@ -216,9 +212,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test.each(['redelivery', 'replay'])('lets the attempt of a %s through at once', async (what) => {
-    const endpoint = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const endpoint = await opened()
     receiver.answer = status(204)
     const [delivery] = await deliveries()
     const ref = { tenantId, id: delivery?.id ?? '' }
@@ -235,9 +229,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('lets a test event through at once', async () => {
-    const endpoint = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const endpoint = await opened()
     receiver.answer = status(204)
     await store.sql.begin((tx) => insertTestEvent(tx, endpoint))
     await runNextJob()
@@ -247,9 +239,7 @@ describe('the circuit of an endpoint', () => {
   })
 
   test('is closed by another URL', async () => {
-    const { id } = await makeEndpoint()
-    receiver.answer = status(500)
-    await failAttempts(FAILURES_TO_OPEN)
+    const { id } = await opened()
     const url = `${receiver.url}/new`
     await store.sql.begin((tx) => updateEndpoint(tx, { tenantId, id }, { url }))
 

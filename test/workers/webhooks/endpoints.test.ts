@@ -32,34 +32,20 @@ const disable = (tx: Transaction, endpoint: EndpointRef) =>
   updateEndpoint(tx, endpoint, { disabled: true })
 
 describe('an endpoint', () => {
-  test('that has failed for a long time is disabled by the next failure', async () => {
+  test.each([
+    ['5 days', { status: 'disabled', disabledReason: 'failing' }],
+    ['4 days 23 hours', { status: 'enabled' }],
+  ])('that has failed for %s is, after the next failure, %j', async (time, end) => {
     const { id } = await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
     await runNextJob()
     await store.sql`
-      update webhook_endpoints set failing_since = now() - interval '5 days' where id = ${id}
+      update webhook_endpoints set failing_since = now() - ${time}::interval where id = ${id}
     `
     await runNextJob()
 
-    expect(await findEndpoint(store.sql, tenantId, id)).toMatchObject({
-      status: 'disabled',
-      disabledReason: 'failing',
-    })
-  })
-
-  test('that has failed for a shorter time stays enabled', async () => {
-    const { id } = await makeEndpoint()
-    await makePayment()
-    receiver.answer = status(500)
-    await runNextJob()
-    await store.sql`
-      update webhook_endpoints set failing_since = now() - interval '4 days 23 hours'
-      where id = ${id}
-    `
-    await runNextJob()
-
-    expect(await findEndpoint(store.sql, tenantId, id)).toMatchObject({ status: 'enabled' })
+    expect(await findEndpoint(store.sql, tenantId, id)).toMatchObject(end)
   })
 
   test('that answers 410 is disabled at once, and the delivery fails', async () => {
