@@ -311,14 +311,14 @@ describe('reusing a deleted key', () => {
   /** Reserves during a transaction, which goes on when the reservation waits for it. */
   async function reserveDuring(
     reservation: Parameters<typeof reserve>[1],
-    { first, then }: Record<'first' | 'then', (tx: Transaction) => Promise<unknown>>,
+    { first, last }: Record<'first' | 'last', (tx: Transaction) => Promise<unknown>>,
   ): Promise<unknown> {
     const reserving = await sql.begin(async (tx) => {
       await first(tx)
       const waiting = reserve(sql, reservation)
       waiting.catch(() => {})
       await untilStatementWaits()
-      await then(tx)
+      await last(tx)
       return { waiting }
     })
     return await reserving.waiting
@@ -326,7 +326,7 @@ describe('reusing a deleted key', () => {
 
   const deletion = {
     first: async (tx: Transaction) => expect(await deleteExpiredKeys(within(tx), 100)).toBe(1),
-    then: () => Promise.resolve(),
+    last: () => Promise.resolve(),
   }
 
   test('is never treated as a first use by a reservation that waits for the delete', async () => {
@@ -358,7 +358,7 @@ describe('reusing a deleted key', () => {
 
     const reserving = reserveDuring(reservation, {
       first: (tx) => reserveKeys(tx, tenantId, [other]),
-      then: async (tx) => {
+      last: async (tx) => {
         await sql`insert into key_tombstones ${sql(tombstone ?? {})}`
         await tx`delete from idempotency_keys where id = ${other.id}`
       },
