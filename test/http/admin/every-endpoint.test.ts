@@ -1,6 +1,5 @@
-// Properties of all endpoints below /admin, also of new ones: how lists are paged, and that what is not valid is
-// refused, is recorded in the audit trail without quoting it, and changes nothing else. The corpus of
-// `verify/fuzz` has more invalid requests.
+// Properties of all endpoints below /admin, also of new ones. The corpus of `verify/fuzz` has more
+// invalid requests.
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { openFindings } from '../../../src/db/operations/findings.ts'
 import type { z } from 'zod'
@@ -13,8 +12,13 @@ import { read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { adminApi } from '../../support/for-file.ts'
 import { untilLaterMillisecond } from '../../support/later-millisecond.ts'
+import { asked } from '../../operations/made-payments.ts'
 import { expectProblem } from '../payments.ts'
-import { makeDelivery, makeEndpoint } from '../webhooks/operators/tenant-webhooks.ts'
+import {
+  makeDelivery,
+  makeEndpoint,
+  SIGNING_SECRET,
+} from '../webhooks/operators/tenant-webhooks.ts'
 
 const api = adminApi()
 
@@ -36,6 +40,8 @@ const commands = all.filter(([, { method }]) => method !== 'GET')
 
 /** A resource of each kind, by the path before its id. */
 const ids: Record<string, string> = {}
+/** A tenant that has nothing. */
+let stranger: string
 
 beforeAll(async () => {
   const { sql } = api.t.engine.store
@@ -53,10 +59,13 @@ beforeAll(async () => {
     ids['webhook-endpoints'] = endpoint.id
     ids['webhook-deliveries'] = (await makeDelivery(sql, endpoint)).id
     ids['keys'] = String((await api.post(`/admin/tenants/${tenant}/keys`)).json['id'])
-    await api.post('/admin/tenants', { name: 'Shop' })
+    stranger = String((await api.post('/admin/tenants', { name: 'Shop' })).json['id'])
     await api.post(`/admin/tenants/${tenant}/customers`, { customers: [`cus_${times}`] })
     await sql`insert into atomic_jobs.job (name, data) values ('operations.dead', '{}')`
   }
+  const waiting = await asked(api.t)
+  expect((await api.t.readPayment(waiting)).clientSecret).toMatch(/_secret_/)
+  ids['payments'] = showId('pay', waiting.paymentId)
   const [finding] = await sql<{ id: string }[]>`select id from reconciliation_findings limit 1`
   ids['findings'] = showId('fnd', finding?.id ?? '')
   ids['tenants'] = tenant
@@ -123,12 +132,18 @@ describe.each(lists)('%s', (_, route) => {
     )
   })
 
-  test('refuses the id of no entry as a cursor', async () => {
+  const { tenant: ofTenant } = route.contract.query?.shape ?? {}
+
+  test('refuses the id of no entry as a cursor, and that of another tenant alike', async () => {
     const [id = ''] = pageOf(await list('limit=1')).ids
     const absent = `${id.slice(0, -1)}${id.endsWith('7') ? '6' : '7'}`
 
     for (const cursor of ['starting_after', 'ending_before']) {
       expectProblem(await list(`${cursor}=${absent}`), 'invalid-query')
+      if (ofTenant === undefined) continue
+      const foreign = await list(`tenant=${stranger}&${cursor}=${id}`)
+      expectProblem(foreign, 'invalid-query')
+      expect(foreign.text).toBe((await list(`tenant=${stranger}&${cursor}=${absent}`)).text)
     }
   })
 
@@ -161,6 +176,17 @@ describe.each(lists)('%s', (_, route) => {
     })
   }
 })
+
+test.each(all.filter(([, { method }]) => method === 'GET'))(
+  '%s shows no secret',
+  async (_, route) => {
+    const answer = await ask(route, fill(route.path))
+
+    expect(answer.status).toBe(200)
+    expect(answer.text).not.toContain(SIGNING_SECRET)
+    expect(answer.text).not.toMatch(/_secret_|client_secret|next_action/)
+  },
+)
 
 /** Everything that a request could have changed. */
 const everything = () => api.t.engine.store.sql`

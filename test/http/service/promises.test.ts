@@ -1,7 +1,7 @@
 // What docs/api.md, the policy and the problem pages promise and no other test shows, one row each. The service has
 // its default settings and no worker, so that accepted operations stay unfinished.
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import {
   get,
   paymentBody,
@@ -143,9 +143,11 @@ const promises: Record<string, () => Promise<void>> = {
   'a wrong parameter is named, and for an unknown one those that exist': async () => {
     const repeated = await show('/v1/payments?limit=1&limit=2')
     const unknown = await show('/v1/payments?stauts=succeeded')
+    const cursor = await show('/v1/payments?ending_before=pay_1')
 
-    for (const answer of [repeated, unknown]) expectProblem(answer, 'invalid-query')
+    for (const answer of [repeated, unknown, cursor]) expectProblem(answer, 'invalid-query')
     expect(repeated.json['detail']).toContain('limit')
+    expect(cursor.json['detail']).toContain('ending_before')
     expect(unknown.json['detail']).toContain('reference, limit, starting_after and ending_before')
   },
   'a page has 10 entries by default, newest first': async () => {
@@ -201,11 +203,12 @@ const promises: Record<string, () => Promise<void>> = {
   },
 }
 
-describe('the pages promise, and it holds:', () => {
-  test.each(Object.entries(promises))('%s', async (_promise, check) => {
+test.each(Object.entries(promises))(
+  'the pages promise, and it holds: %s',
+  async (_promise, check) => {
     await check()
-  })
-})
+  },
+)
 
 test('every answer forbids browsers to run, frame or load anything', async () => {
   const answers = [

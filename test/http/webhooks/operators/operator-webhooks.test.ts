@@ -6,13 +6,7 @@ import type { ProblemType } from '../../../../src/domain/problems/problems.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import { adminApi } from '../../../support/for-file.ts'
 import { expectProblem } from '../../payments.ts'
-import {
-  type MadeEndpoint,
-  makeDelivery,
-  makeEndpoint,
-  makeTenantOf,
-  SIGNING_SECRET,
-} from './tenant-webhooks.ts'
+import { type MadeEndpoint, makeDelivery, makeEndpoint, makeTenantOf } from './tenant-webhooks.ts'
 
 const ENDPOINTS = '/admin/webhook-endpoints'
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
@@ -67,12 +61,6 @@ describe('GET /admin/webhook-endpoints', () => {
     })
   })
 
-  test('shows no secret', async () => {
-    const texts = await Promise.all([api.get(ENDPOINTS), api.get(`${ENDPOINTS}/${own.id}`)])
-
-    expect(texts.map(({ text }) => text).join()).not.toContain(SIGNING_SECRET)
-  })
-
   test('filters by tenant and by status', async () => {
     expect(await listed(`?tenant=${own.tenant}`)).toEqual([paused.id, own.id])
     expect(await listed('?status=disabled')).toEqual([disabled.id])
@@ -80,15 +68,6 @@ describe('GET /admin/webhook-endpoints', () => {
     expect(await listed('?status=enabled')).toEqual([paused.id, others.id, own.id])
     expect(await listed(`?status=disabled&tenant=${own.tenant}`)).toEqual([])
     expect(await listed(`?tenant=${showId('tnt', UNKNOWN)}`)).toEqual([])
-  })
-
-  test('answers the same for a cursor of another tenant and for an unknown one', async () => {
-    const query = (cursor: string) => `${ENDPOINTS}?tenant=${own.tenant}&starting_after=${cursor}`
-    const ofOther = await api.get(query(others.id))
-    const unknown = await api.get(query(showId('we', UNKNOWN)))
-
-    expectProblem(ofOther, 'invalid-query')
-    expect(ofOther.json['detail']).toBe(unknown.json['detail'])
   })
 })
 
@@ -198,7 +177,7 @@ describe('webhook deliveries', () => {
 
   describe('GET /admin/webhook-deliveries', () => {
     test('lists the deliveries of all tenants, newest first, with tenant and attempts', async () => {
-      const { text, json } = await api.get(DELIVERIES)
+      const { json } = await api.get(DELIVERIES)
 
       const [newest] = json['data'] as Record<string, unknown>[]
       expect(newest).toEqual({
@@ -222,7 +201,6 @@ describe('webhook deliveries', () => {
         tenant: others.tenant,
       })
       expect(await listed('')).toEqual(made.map(({ id }) => id).toReversed())
-      expect(text).not.toContain(SIGNING_SECRET)
     })
 
     test('filters by tenant, endpoint, event and status', async () => {
@@ -234,25 +212,14 @@ describe('webhook deliveries', () => {
       expect(await listed(`?tenant=${own.tenant}&endpoint=${others.id}`)).toEqual([])
       expect(await listed(`?tenant=${showId('tnt', UNKNOWN)}`)).toEqual([])
     })
-
-    test('answers the same for a cursor of another tenant and for an unknown one', async () => {
-      const query = (cursor: string) => `${DELIVERIES}?tenant=${own.tenant}&ending_before=${cursor}`
-      const ofOther = await api.get(query(madeId(1)))
-      const unknown = await api.get(query(showId('wd', UNKNOWN)))
-
-      expectProblem(ofOther, 'invalid-query')
-      expect(ofOther.json['detail']).toBe(unknown.json['detail'])
-    })
   })
 
-  describe('GET /admin/webhook-deliveries/:id', () => {
-    test('returns a delivery of any tenant', async () => {
-      const { status, json } = await api.get(`${DELIVERIES}/${madeId(1)}`)
+  test('GET /admin/webhook-deliveries/:id returns a delivery of any tenant', async () => {
+    const { status, json } = await api.get(`${DELIVERIES}/${madeId(1)}`)
 
-      expect(status).toBe(200)
-      expect(json).toMatchObject({ id: madeId(1), tenant: others.tenant, status: 'pending' })
-      expect(json['attempts']).toHaveLength(1)
-    })
+    expect(status).toBe(200)
+    expect(json).toMatchObject({ id: madeId(1), tenant: others.tenant, status: 'pending' })
+    expect(json['attempts']).toHaveLength(1)
   })
 
   describe('POST /admin/webhook-deliveries/:id/redeliver', () => {
