@@ -13,11 +13,10 @@ import {
   OPERATORS,
   runUnderFault,
   shownId,
+  whileLookedUp,
   type AdminApi,
 } from '../support/admin.ts'
-import type { Accepted } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { until } from '../support/until.ts'
 import { atomic, CONTROL } from './atomic.ts'
 import { adminApi } from '../support/for-file.ts'
 
@@ -248,29 +247,17 @@ describe('resume', () => {
 })
 
 describe('resolve', () => {
-  /** Looks at the provider, as a worker would, until the command has ended. */
-  async function whileWorkerLooks<Value>(work: Promise<Value>): Promise<Value> {
-    let ended = false
-    const end = work.finally(() => (ended = true))
-    await until(async () => {
-      await resolveDue(api.t.engine)
-      return ended
-    })
-    return await end
-  }
-
-  const providerIdOf = async ({ paymentId }: Accepted) => {
-    const executed = await api.t.provider.executed()
-    const shown = showPaymentId(paymentId)
-    return executed.find(({ metadata }) => metadata['atomic_payment'] === shown)?.id ?? ''
-  }
-
   test('prints the verdict of the lookup', async () => {
     const url = await api.serve({ WAIT_MAX_SECONDS: '20' })
     const ref = await makeUnknown(api)
-    const args = ['resolve', shownId(ref), '--provider-id', await providerIdOf(ref)]
+    const args = [
+      'resolve',
+      shownId(ref),
+      '--provider-id',
+      (await api.t.executedFor(ref))[0]?.id ?? '',
+    ]
 
-    const { code, stdout } = await whileWorkerLooks(atomic(url, args))
+    const { code, stdout } = await whileLookedUp(api, atomic(url, args))
 
     expect(code).toBe(0)
     expect(unwrapped(stdout)).toMatch(/claim act_\w+ of alice at .*"provider_id":"pi_/)
@@ -282,7 +269,7 @@ describe('resolve', () => {
     const ref = await makeUnknown(api)
     const args = ['resolve', shownId(ref), '--did-not-happen', 'not in the dashboard, ticket 7']
 
-    const { code, stderr } = await whileWorkerLooks(atomic(url, args))
+    const { code, stderr } = await whileLookedUp(api, atomic(url, args))
 
     expect(code).toBe(1)
     expect(stderr).toContain('The lookup at the provider: ')

@@ -6,10 +6,10 @@ import { showId } from '../../src/domain/resource-id.ts'
 import { makeDelivery, makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
 import { makeCompleted, makeUnknown, OPERATORS, shownId } from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
-import { consoleForFile } from '../support/console-api.ts'
+import { adminApi } from '../support/for-file.ts'
 import { openPage, withConsole } from '../support/console-page.ts'
 
-const api = consoleForFile()
+const api = adminApi({ CONSOLE: 'on' })
 
 /** More than any page has places for the focus. */
 const TABS_MAX = 100
@@ -39,15 +39,15 @@ async function findingOf(subject: Awaited<ReturnType<typeof makeCompleted>>, lon
     objectId: long,
     runId: null,
   } as const
-  await openFindings(api().t.engine.store.sql, [{ ...finding, subject, ours, theirs }])
+  await openFindings(api.t.engine.store.sql, [{ ...finding, subject, ours, theirs }])
 }
 
 testInBrowser(
   'opens a payment and resolves a finding by keyboard, and keeps the focus',
   async () => {
-    const ref = await makeCompleted(api())
+    const ref = await makeCompleted(api)
     await findingOf(ref)
-    await withConsole(api().url, OPERATORS.alice, 'payments', async (page) => {
+    await withConsole(api.url, OPERATORS.alice, 'payments', async (page) => {
       await enter(page, page.getByRole('link', { name: showId('pay', ref.paymentId) }))
       await page.getByRole('table', { name: 'What happened, oldest first' }).waitFor()
       await enter(page, page.getByRole('link', { name: 'Findings' }))
@@ -67,7 +67,7 @@ testInBrowser(
       await resolve.waitFor({ state: 'detached' })
     })
 
-    const { data } = (await api().get('/admin/findings?status=resolved')).json
+    const { data } = (await api.get('/admin/findings?status=resolved')).json
     expect(data).toMatchObject([{ resolved_by: 'alice', note: 'Refunded by hand.' }])
   },
 )
@@ -79,7 +79,7 @@ testInBrowser('moves nothing for people who prefer reduced motion', async () => 
       return [transitionDuration, animationDuration].filter((text) => parseFloat(text) > 0)
     })
   `
-  await withConsole(api().url, OPERATORS.alice, 'audit', async (page) => {
+  await withConsole(api.url, OPERATORS.alice, 'audit', async (page) => {
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     expect(await page.evaluate(durations)).not.toEqual([])
     await page.emulateMedia({ reducedMotion: 'reduce' })
@@ -91,8 +91,8 @@ testInBrowser('moves nothing for people who prefer reduced motion', async () => 
 const LONG = 'x'.repeat(255)
 
 async function makeLongTexts(): Promise<string[]> {
-  const { sql } = api().t.engine.store
-  const ref = await makeUnknown(api())
+  const { sql } = api.t.engine.store
+  const ref = await makeUnknown(api)
   await findingOf(ref, LONG)
   await sql`update tenants set name = ${LONG} where id = ${ref.tenantId}`
   await sql`
@@ -115,7 +115,7 @@ async function makeLongTexts(): Promise<string[]> {
 
 testInBrowser('fits 320 px with long texts on each page', async () => {
   const pages = await makeLongTexts()
-  await withConsole(api().url, OPERATORS.alice, 'overview', async (page) => {
+  await withConsole(api.url, OPERATORS.alice, 'overview', async (page) => {
     await page.setViewportSize({ width: 320, height: 640 })
     const tooWide: string[] = []
     for (const hash of pages) {

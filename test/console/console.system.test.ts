@@ -1,21 +1,14 @@
 // The console in a browser: log-in and its end, roles, changes, hostile texts, and accessibility.
-import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import { describe, expect } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { parseId, showId } from '../../src/domain/resource-id.ts'
 import { formatDuration } from '../../console/format.js'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { openFindings } from '../../src/db/operations/findings.ts'
-import {
-  makeCompleted,
-  makeFailed,
-  makeUnknown,
-  OPERATORS,
-  shownId,
-  startAdminApi,
-  type AdminApi,
-} from '../support/admin.ts'
+import { makeCompleted, makeFailed, makeUnknown, OPERATORS, shownId } from '../support/admin.ts'
 import { makeDelivery, makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
 import { testInBrowser, withPage } from '../support/browser.ts'
+import { adminApi } from '../support/for-file.ts'
 import {
   changeBy,
   findBarriers,
@@ -28,16 +21,11 @@ import {
 const { alice, bob } = OPERATORS
 const VERA = 'adm_vera_0123456789abcdef01234'
 
-let api: AdminApi
-
-beforeAll(async () => {
-  api = await startAdminApi({
-    CONSOLE: 'on',
-    ADMIN_DUAL_CONTROL: 'true',
-    ADMIN_API_KEY: `alice=${alice},bob=${bob},vera:viewer=${VERA}`,
-  })
+const api = adminApi({
+  CONSOLE: 'on',
+  ADMIN_DUAL_CONTROL: 'true',
+  ADMIN_API_KEY: `alice=${alice},bob=${bob},vera:viewer=${VERA}`,
 })
-afterAll(() => api.stop())
 
 const tenantId = async (): Promise<string> => {
   const { data } = (await api.get('/admin/tenants')).json as { data: { id: string }[] }
@@ -192,30 +180,28 @@ const HOSTILE = {
   long: 'x'.repeat(10_000),
 }
 
-describe('a payment', () => {
-  testInBrowser(
-    'has its waits, its calls and its recovery points, for readers of the table',
-    async () => {
-      const ref = await makeCompleted(api)
-      const hash = `payments/${showId('pay', ref.paymentId)}`
-      await withConsole(api.url, alice, hash, async (page) => {
-        const table = page.getByRole('table', { name: 'What happened, oldest first' })
-        for (const what of [
-          'waits for a worker',
-          'started, a call: done',
-          'authorized, a call: done',
-        ]) {
-          await table.getByText(what).waitFor()
-        }
-        await table.getByText('asked and answered').first().click()
+testInBrowser(
+  'a payment has its waits, its calls and its recovery points, for readers of the table',
+  async () => {
+    const ref = await makeCompleted(api)
+    const hash = `payments/${showId('pay', ref.paymentId)}`
+    await withConsole(api.url, alice, hash, async (page) => {
+      const table = page.getByRole('table', { name: 'What happened, oldest first' })
+      for (const what of [
+        'waits for a worker',
+        'started, a call: done',
+        'authorized, a call: done',
+      ]) {
+        await table.getByText(what).waitFor()
+      }
+      await table.getByText('asked and answered').first().click()
 
-        expect(await table.getByText('payment method').first().isVisible()).toBe(true)
-        expect(await table.getByText('captured').first().isVisible()).toBe(true)
-        expect(await page.locator('.waterfall rect').count()).toBeGreaterThan(4)
-      })
-    },
-  )
-})
+      expect(await table.getByText('payment method').first().isVisible()).toBe(true)
+      expect(await table.getByText('captured').first().isVisible()).toBe(true)
+      expect(await page.locator('.waterfall rect').count()).toBeGreaterThan(4)
+    })
+  },
+)
 
 testInBrowser('a call of a payment took until its answer, not until it was recorded', async () => {
   const { t } = api
@@ -324,48 +310,46 @@ describe('what is wrong with a field', () => {
   })
 })
 
-describe('what tenants and their clients write', () => {
-  testInBrowser('is shown as text', async () => {
-    const ref = await makeUnknown(api)
-    const { sql } = api.t.engine.store
-    await sql`update tenants set name = ${HOSTILE.markup} where id = ${ref.tenantId}`
-    await sql`
+testInBrowser('what tenants and their clients write is shown as text', async () => {
+  const ref = await makeUnknown(api)
+  const { sql } = api.t.engine.store
+  await sql`update tenants set name = ${HOSTILE.markup} where id = ${ref.tenantId}`
+  await sql`
       update payments set description = ${HOSTILE.markup}, metadata = ${JSON.stringify(HOSTILE)}::jsonb
       where id = ${ref.paymentId}
     `
-    await sql`
+  await sql`
       update idempotency_keys set key = ${HOSTILE.markup}, last_error = ${HOSTILE.long}
       where id = ${ref.id}
     `
-    await openFindings(sql, [
-      {
-        provider: 'stripe',
-        kind: 'amount_differs',
-        objectId: HOSTILE.reversed,
-        runId: null,
-        subject: ref,
-        ours: HOSTILE,
-        theirs: { [HOSTILE.markup]: HOSTILE.markup },
-      },
-    ])
-    await withConsole(api.url, alice, 'tenants', async (page, { complaints }) => {
-      for (const hash of [
-        'tenants',
-        'operations',
-        `operations/${shownId(ref)}`,
-        `payments/${showId('pay', ref.paymentId)}`,
-        `tenants/${showId('tnt', ref.tenantId)}`,
-        'findings',
-      ]) {
-        await openPage(page, hash)
-        await page.getByText(HOSTILE.markup).first().waitFor()
+  await openFindings(sql, [
+    {
+      provider: 'stripe',
+      kind: 'amount_differs',
+      objectId: HOSTILE.reversed,
+      runId: null,
+      subject: ref,
+      ours: HOSTILE,
+      theirs: { [HOSTILE.markup]: HOSTILE.markup },
+    },
+  ])
+  await withConsole(api.url, alice, 'tenants', async (page, { complaints }) => {
+    for (const hash of [
+      'tenants',
+      'operations',
+      `operations/${shownId(ref)}`,
+      `payments/${showId('pay', ref.paymentId)}`,
+      `tenants/${showId('tnt', ref.tenantId)}`,
+      'findings',
+    ]) {
+      await openPage(page, hash)
+      await page.getByText(HOSTILE.markup).first().waitFor()
 
-        expect([hash, await page.locator('main img, main script').count()]).toEqual([hash, 0])
-        expect([hash, await page.title()]).toEqual([hash, expect.stringContaining('Atomic')])
-      }
+      expect([hash, await page.locator('main img, main script').count()]).toEqual([hash, 0])
+      expect([hash, await page.title()]).toEqual([hash, expect.stringContaining('Atomic')])
+    }
 
-      expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
-    })
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
   })
 })
 

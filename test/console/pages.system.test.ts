@@ -8,45 +8,46 @@ import { runOperation } from '../../src/engine/run-phases.ts'
 import { makeDelivery, makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
 import { makeCompleted, OPERATORS, shownId } from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
-import { consoleForFile } from '../support/console-api.ts'
+import { adminApi } from '../support/for-file.ts'
 import { changeBy, openPage, withConsole } from '../support/console-page.ts'
 import { fetchApi } from '../support/documented.ts'
 import { until } from '../support/until.ts'
 
-const api = consoleForFile()
+const api = adminApi({ CONSOLE: 'on' })
 
-// First: it expects no other payment with its amount.
-describe('an amount has the decimals of its currency', () => {
-  testInBrowser.each([
-    ['jpy', 1_999, 'JPY\u00a01,999', '1999'],
-    ['kwd', 19_990, 'KWD\u00a019.990', '19.99'],
-    ['usd', 1_999, 'USD\u00a019.99', '19.99'],
-  ])('shows and finds an amount in %s', async (currency, amountMinor, shown, written) => {
-    const id = showId('pay', (await api().t.accept({ currency, amountMinor })).paymentId)
-    await api().t.accept({ currency, amountMinor: amountMinor * 10 })
+testInBrowser.each([
+  ['jpy', 1_999, 'JPY\u00a01,999', '1999'],
+  ['kwd', 19_990, 'KWD\u00a019.990', '19.99'],
+  ['usd', 1_999, 'USD\u00a019.99', '19.99'],
+])(
+  'shows and finds an amount in %s with the decimals of its currency',
+  async (currency, amountMinor, shown, written) => {
+    const id = showId('pay', (await api.t.accept({ currency, amountMinor })).paymentId)
+    await api.t.accept({ currency, amountMinor: amountMinor * 10 })
     const hash = `payments?amount=${written}&currency=${currency}`
-    await withConsole(api().url, OPERATORS.alice, hash, async (page) => {
+    await withConsole(api.url, OPERATORS.alice, hash, async (page) => {
       await page.getByRole('row', { name: id }).waitFor()
       expect(await page.locator('main .amount').allTextContents()).toEqual([shown])
 
       await openPage(page, `payments/${id}`)
       expect(await page.locator('main .amount').first().textContent()).toBe(shown)
     })
-  })
-})
+  },
+)
 
-describe('the page of a payment', () => {
-  testInBrowser('says how often the idempotency key of a payment was used again', async () => {
-    const used = await makeCompleted(api())
-    const refund = await api().t.acceptRefund(used)
-    await api().t.engine.store.sql`
+testInBrowser(
+  'the page of a payment says how often the idempotency key of a payment was used again',
+  async () => {
+    const used = await makeCompleted(api)
+    const refund = await api.t.acceptRefund(used)
+    await api.t.engine.store.sql`
       insert into key_replays (
         tenant_id, operation_id, replays, conflicts, mismatches, first_at, last_at
       )
       values (${used.tenantId}, ${used.id}, 3, 1, 0, now(), now())
     `
     const hash = `payments/${showPaymentId(used.paymentId)}`
-    await withConsole(api().url, OPERATORS.alice, hash, async (page) => {
+    await withConsole(api.url, OPERATORS.alice, hash, async (page) => {
       const requests = page.getByRole('table', { name: 'Operations, and the idempotency keys' })
       const ofFirst = requests.getByRole('row', { name: shownId(used) })
       const ofRefund = requests.getByRole('row', { name: shownId(refund) })
@@ -57,16 +58,16 @@ describe('the page of a payment', () => {
       )
       expect(await ofRefund.textContent()).not.toMatch(/replayed|refused|last at/)
     })
-  })
-})
+  },
+)
 
 describe('webhooks', () => {
   const deliveryOf = async (id: string) =>
-    (await api().get(`/admin/webhook-deliveries/${id}`)).json['status']
+    (await api.get(`/admin/webhook-deliveries/${id}`)).json['status']
 
   async function makeFailed(count: number) {
-    const { sql } = api().t.engine.store
-    const endpoint = await makeEndpoint(sql, api().t.tenantId)
+    const { sql } = api.t.engine.store
+    const endpoint = await makeEndpoint(sql, api.t.tenantId)
     const deliveries = []
     for (let made = 0; made < count; made += 1) deliveries.push(await makeDelivery(sql, endpoint))
     return { endpoint, deliveries }
@@ -75,7 +76,7 @@ describe('webhooks', () => {
   testInBrowser('redelivers one event, and shows that its delivery is pending', async () => {
     const { endpoint, deliveries } = await makeFailed(2)
     const [other = { id: '' }, sent = { id: '' }] = deliveries
-    await withConsole(api().url, OPERATORS.alice, `webhooks/${endpoint.id}`, async (page) => {
+    await withConsole(api.url, OPERATORS.alice, `webhooks/${endpoint.id}`, async (page) => {
       await changeBy(page, `Redeliver ${sent.id}`, 'Redeliver')
       await page.getByRole('row', { name: sent.id }).getByText('pending', { exact: true }).waitFor()
 
@@ -84,13 +85,13 @@ describe('webhooks', () => {
     })
 
     expect(await deliveryOf(sent.id)).toBe('pending')
-    expect(await api().trailOf(sent.id)).toMatchObject([{ actor: 'alice' }])
+    expect(await api.trailOf(sent.id)).toMatchObject([{ actor: 'alice' }])
   })
 
   testInBrowser('replays the failed deliveries of one endpoint, and counts them', async () => {
     const { endpoint, deliveries } = await makeFailed(2)
     const other = await makeFailed(1)
-    await withConsole(api().url, OPERATORS.alice, `webhooks/${endpoint.id}`, async (page) => {
+    await withConsole(api.url, OPERATORS.alice, `webhooks/${endpoint.id}`, async (page) => {
       await changeBy(page, 'Replay failed deliveries', 'Send them again')
       await page.getByRole('dialog').getByText('2 deliveries started again.').waitFor()
     })
@@ -108,27 +109,26 @@ describe('a tenant', () => {
     readonly secret: string
   }
 
-  const pathOfTenant = () => `/admin/tenants/${showId('tnt', api().t.tenantId)}`
+  const pathOfTenant = () => `/admin/tenants/${showId('tnt', api.t.tenantId)}`
   const hashOfTenant = () => pathOfTenant().slice('/admin/'.length)
 
   const addKey = async () =>
-    (await api().post(`${pathOfTenant()}/keys`, { scopes: ['payments:read'] }))
-      .json as unknown as Key
+    (await api.post(`${pathOfTenant()}/keys`, { scopes: ['payments:read'] })).json as unknown as Key
 
   async function statusOf(id: string): Promise<string | undefined> {
-    const { data } = (await api().get(`${pathOfTenant()}/keys`)).json as unknown as { data: Key[] }
+    const { data } = (await api.get(`${pathOfTenant()}/keys`)).json as unknown as { data: Key[] }
     return data.find((key) => key.id === id)?.status
   }
 
   /** What the service answers a client with this key. */
   async function answerTo(secret: string): Promise<number> {
     const headers = { authorization: `Bearer ${secret}` }
-    return (await fetchApi(`${api().url}/v1/payments`, { headers })).status
+    return (await fetchApi(`${api.url}/v1/payments`, { headers })).status
   }
 
   testInBrowser('rotates a key: the new one works at once, the old one for a while', async () => {
     const key = await addKey()
-    await withConsole(api().url, OPERATORS.alice, hashOfTenant(), async (page) => {
+    await withConsole(api.url, OPERATORS.alice, hashOfTenant(), async (page) => {
       const fields = { 'The old key works for': '3600' }
       await changeBy(page, `Rotate ${key.prefix}`, 'Rotate', fields)
       const shown = page.getByRole('region', { name: 'The API key' })
@@ -145,7 +145,7 @@ describe('a tenant', () => {
 
   testInBrowser('revokes a key, which is refused from then on', async () => {
     const key = await addKey()
-    await withConsole(api().url, OPERATORS.alice, hashOfTenant(), async (page) => {
+    await withConsole(api.url, OPERATORS.alice, hashOfTenant(), async (page) => {
       await changeBy(page, `Revoke ${key.prefix}`, 'Revoke')
       const row = page.getByRole('row', { name: key.id })
       await row.getByText('revoked', { exact: true }).waitFor()
@@ -158,10 +158,10 @@ describe('a tenant', () => {
   })
 
   testInBrowser('shows what new requests need, and changes the least length of keys', async () => {
-    const { sql } = api().t.engine.store
-    const limits = async () => (await api().get(`${pathOfTenant()}/limits`)).json['key_length_min']
-    await changeTenant(sql, api().t.tenantId, { requires_reference: true })
-    await withConsole(api().url, OPERATORS.alice, hashOfTenant(), async (page) => {
+    const { sql } = api.t.engine.store
+    const limits = async () => (await api.get(`${pathOfTenant()}/limits`)).json['key_length_min']
+    await changeTenant(sql, api.t.tenantId, { requires_reference: true })
+    await withConsole(api.url, OPERATORS.alice, hashOfTenant(), async (page) => {
       const table = page.getByRole('table', { name: 'What new requests need' })
       const length = table.getByRole('row', { name: 'Characters of a new idempotency key' })
       const reference = table.getByRole('row', { name: 'Reference of a payment or refund' })
@@ -179,14 +179,14 @@ describe('a tenant', () => {
       // The page may have shown a read that began before the first change.
       await until(async () => JSON.stringify(await limits()) === '{"limit":1,"own":false}')
     })
-    await changeTenant(sql, api().t.tenantId, { requires_reference: false })
+    await changeTenant(sql, api.t.tenantId, { requires_reference: false })
   })
 })
 
 describe('a list', () => {
   /** On the page of a tenant, which has no stream. Timers that begin later tick by `tick` alone. */
   const withoutTimers = (work: (page: Page) => Promise<void>) =>
-    withConsole(api().url, OPERATORS.alice, 'tenants', async (page) => {
+    withConsole(api.url, OPERATORS.alice, 'tenants', async (page) => {
       await page.evaluate(`
         window.ticks = []
         window.setInterval = (work) => window.ticks.push(work)
@@ -200,28 +200,28 @@ describe('a list', () => {
     page.getByRole('row', { name: showId('pay', paymentId) })
 
   testInBrowser('shows a change by an event, without a timer', async () => {
-    const ref = await api().t.accept()
+    const ref = await api.t.accept()
     await withoutTimers(async (page) => {
       const connected = page.waitForResponse('**/console/live')
       await openPage(page, 'payments')
       await connected
       await rowOf(page, ref).getByText('pending').waitFor()
-      expect(await runOperation(api().t.engine, ref)).toBe('finished')
+      expect(await runOperation(api.t.engine, ref)).toBe('finished')
 
       await rowOf(page, ref).getByText('succeeded').waitFor()
     })
   })
 
   testInBrowser('reads at the next tick of the timer while the stream fails', async () => {
-    const ref = await api().t.accept()
+    const ref = await api.t.accept()
     await withoutTimers(async (page) => {
-      const isStream = (request: Request) => request.url() === `${api().url}/console/live`
+      const isStream = (request: Request) => request.url() === `${api.url}/console/live`
       const failed = page.waitForEvent('requestfailed', isStream)
       await page.route('**/console/live', (route) => route.abort())
       await openPage(page, 'payments')
       await failed
       await rowOf(page, ref).getByText('pending').waitFor()
-      expect(await runOperation(api().t.engine, ref)).toBe('finished')
+      expect(await runOperation(api.t.engine, ref)).toBe('finished')
       await tick(page)
 
       await rowOf(page, ref).getByText('succeeded').waitFor()
@@ -229,10 +229,10 @@ describe('a list', () => {
   })
 
   testInBrowser('counts new payments in a bar, and moves no row until it is pressed', async () => {
-    const before = await makeCompleted(api())
-    await withConsole(api().url, OPERATORS.alice, 'payments', async (page) => {
+    const before = await makeCompleted(api)
+    await withConsole(api.url, OPERATORS.alice, 'payments', async (page) => {
       await rowOf(page, before).waitFor()
-      const refs = [await api().t.accept(), await api().t.accept()]
+      const refs = [await api.t.accept(), await api.t.accept()]
       const bar = page.getByRole('button', { name: '2 new' })
       await bar.waitFor()
       const firstRow = page.getByRole('table').getByRole('row').nth(1)

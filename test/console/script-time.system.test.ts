@@ -6,7 +6,7 @@ import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { makeCompleted, OPERATORS } from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
-import { consoleForFile } from '../support/console-api.ts'
+import { adminApi } from '../support/for-file.ts'
 import { openPage, withConsole } from '../support/console-page.ts'
 import { fillPayments } from '../support/many-payments.ts'
 
@@ -16,13 +16,13 @@ const ROUNDS = 3
 const SCRIPT_MAX_MS = 200
 const ANSWER_MAX_MS = 1_000
 
-const api = consoleForFile()
+const api = adminApi({ CONSOLE: 'on' })
 let payment: string
 
 beforeAll(async () => {
-  const { t } = api()
+  const { t } = api
   await fillPayments(t.engine.store.sql, PAYMENTS)
-  const ref = await makeCompleted(api())
+  const ref = await makeCompleted(api)
   for (let count = 0; count < 3; count += 1) {
     await runOperation(t.engine, await t.acceptRefund(ref, 100))
   }
@@ -58,7 +58,7 @@ async function openFromList(page: Page): Promise<number> {
 async function loadAnew(page: Page): Promise<number> {
   await page.goto('about:blank')
   const readMs = await countScript(page)
-  await page.goto(`${api().url}/console#/${payment}`)
+  await page.goto(`${api.url}/console#/${payment}`)
   await waitForLife(page)
   return await readMs()
 }
@@ -74,7 +74,7 @@ async function least(what: string, measure: () => Promise<number>): Promise<numb
 }
 
 testInBrowser("a payment's page takes less than 200 ms of script", async () => {
-  await withConsole(api().url, OPERATORS.alice, 'payments', async (page) => {
+  await withConsole(api.url, OPERATORS.alice, 'payments', async (page) => {
     const opened = await least('script, from the list', () => openFromList(page))
     const loaded = await least('script, loaded anew', () => loadAnew(page))
 
@@ -92,7 +92,7 @@ testInBrowser.each([
 ])('the API answers with %s in a second', async (what, path) => {
   const took = await least(`API, ${what}`, async () => {
     const before = performance.now()
-    expect(await api().get(`/admin/${path()}`)).toMatchObject({ status: 200 })
+    expect(await api.get(`/admin/${path()}`)).toMatchObject({ status: 200 })
     return Math.round(performance.now() - before)
   })
 

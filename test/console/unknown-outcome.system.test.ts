@@ -1,30 +1,19 @@
-// The page of an unknown outcome in a browser: lookups on request, proposals that wait for a second
-// operator, and how the doubt ended.
-import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
+// The page of an unknown outcome: lookups, proposals, and how the doubt ended.
+import { afterEach, describe, expect } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { showId } from '../../src/domain/resource-id.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
-import {
-  makeUnknown,
-  OPERATORS,
-  runUnderFault,
-  shownId,
-  startAdminApi,
-  type AdminApi,
-} from '../support/admin.ts'
+import { makeUnknown, OPERATORS, runUnderFault, shownId } from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
+import { adminApi } from '../support/for-file.ts'
 import { changeBy, findJoinedWords, openPage, withConsole } from '../support/console-page.ts'
 import type { Accepted } from '../support/engine.ts'
 
 const { alice, bob } = OPERATORS
 
-let api: AdminApi
+const api = adminApi({ CONSOLE: 'on', ADMIN_DUAL_CONTROL: 'true' })
 
-beforeAll(async () => {
-  api = await startAdminApi({ CONSOLE: 'on', ADMIN_DUAL_CONTROL: 'true' })
-})
 afterEach(() => api.t.provider.control('DELETE', '/faults'))
-afterAll(() => api.stop())
 
 const onOperation = (ref: Accepted, key: string, work: (page: Page) => Promise<void>) =>
   withConsole(api.url, key, `operations/${shownId(ref)}`, work)
@@ -37,10 +26,8 @@ async function lookUp(page: Page): Promise<void> {
   await page.getByText('Requested. A worker looks at the provider.').waitFor()
 }
 
-async function propose(page: Page, { paymentId }: Accepted): Promise<void> {
-  const charge = (await api.t.provider.executed()).find(
-    ({ metadata }) => metadata['atomic_payment'] === showId('pay', paymentId),
-  )
+async function propose(page: Page, ref: Accepted): Promise<void> {
+  const [charge] = await api.t.executedFor(ref)
   await changeBy(page, 'It happened', 'State that it happened', {
     'Provider id': charge?.id ?? '',
     'How do you know?': 'Seen in the dashboard.',

@@ -6,13 +6,15 @@ import pino from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { wireApi } from '../../src/wiring.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
-import { read, type ApiResponse } from './client.ts'
+import { read } from './client.ts'
 import { fetchApi } from './documented.ts'
 import { withoutRetries } from './engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from './engine.ts'
 import { serveApi, type ServedApi } from './served-api.ts'
+import { until } from './until.ts'
 
 /** Windows end by the clock: one of a minute might within a test. */
 export const LONG_WINDOW = { RATE_LIMIT_WINDOW_SECONDS: '3600' }
@@ -23,14 +25,27 @@ export const OPERATORS = {
 }
 type Operator = keyof typeof OPERATORS
 
-export interface AdminApi {
+/** Sends requests to an API, by default as alice. */
+export function operatorsOf(url: string) {
+  const ask = async (method: string, path: string, operator: Operator, body?: unknown) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${OPERATORS[operator]}` }
+    if (body === undefined) return await read(await fetchApi(`${url}${path}`, { method, headers }))
+    headers['content-type'] = 'application/json'
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    return await read(await fetchApi(`${url}${path}`, { method, headers, body: text }))
+  }
+  return {
+    get: (path: string, operator: Operator = 'alice') => ask('GET', path, operator),
+    post: (path: string, body?: unknown, operator: Operator = 'alice') =>
+      ask('POST', path, operator, body),
+    remove: (path: string, operator: Operator = 'alice') => ask('DELETE', path, operator),
+  }
+}
+
+export interface AdminApi extends ReturnType<typeof operatorsOf> {
   readonly t: TestEngine
   readonly url: string
   readonly server: Server
-  /** Sends a request, by default as alice. */
-  get(path: string, operator?: Operator): Promise<ApiResponse>
-  post(path: string, body?: unknown, operator?: Operator): Promise<ApiResponse>
-  remove(path: string, operator?: Operator): Promise<ApiResponse>
   /** Reads the audit trail of a subject, oldest first, without ids and times. */
   trailOf(subject: string | null): Promise<object[]>
   /** Starts another API on the same database, with other settings. */
@@ -58,21 +73,12 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
     return served
   }
   const { url, server } = await listen(settings)
-  const ask = async (method: string, path: string, operator: Operator, body?: unknown) => {
-    const headers: Record<string, string> = { authorization: `Bearer ${OPERATORS[operator]}` }
-    if (body === undefined) return await read(await fetchApi(`${url}${path}`, { method, headers }))
-    headers['content-type'] = 'application/json'
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
-    return await read(await fetchApi(`${url}${path}`, { method, headers, body: text }))
-  }
   return {
     t,
     url,
     server,
     serve: async (own) => (await listen(own)).url,
-    get: (path, operator = 'alice') => ask('GET', path, operator),
-    post: (path, body, operator = 'alice') => ask('POST', path, operator, body),
-    remove: (path, operator = 'alice') => ask('DELETE', path, operator),
+    ...operatorsOf(url),
     async trailOf(subject) {
       return await t.engine.store.sql`
         select actor, action, details from admin_actions
@@ -100,6 +106,17 @@ export async function runUnderFault(
   await t.provider.addFault({ match: {}, fault, times: t.engine.settings.CALL_ATTEMPTS })
   expect(await runOperation(withoutRetries(t.engine), ref)).toBe(expected)
   await t.provider.control('DELETE', '/faults')
+}
+
+/** Lets a worker look up what is due, again and again, until the work has ended. */
+export async function whileLookedUp<Value>({ t }: AdminApi, work: Promise<Value>): Promise<Value> {
+  let hasEnded = false
+  const end = work.finally(() => (hasEnded = true))
+  await until(async () => {
+    await resolveDue(t.engine)
+    return hasEnded
+  })
+  return await end
 }
 
 /** Creates a payment with an unknown outcome. The stand-in charged it. */

@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
 import { makeUnknown, OPERATORS, shownId } from '../../support/admin.ts'
 import { testInBrowser, withPage, type Seen } from '../../support/browser.ts'
-import { consoleForFile } from '../../support/console-api.ts'
+import { adminApi } from '../../support/for-file.ts'
 import {
   findBarriers,
   findJoinedWords,
@@ -29,7 +29,7 @@ const BYTES_MAX = 120_000
 const READS = PICTURES === undefined ? 1 : 3
 
 /** Besides the stack: its operations may be in any state. */
-const api = consoleForFile()
+const api = adminApi({ CONSOLE: 'on' })
 let folder: string
 let stack: RunningStack
 
@@ -130,8 +130,8 @@ testInBrowser('walks through the tour, with one charge for each payment', async 
 })
 
 testInBrowser('each picture of the documents is small and 1280 px wide', async () => {
-  const doubt = `operations/${shownId(await makeUnknown(api()))}`
-  await withConsole(api().url, OPERATORS.alice, doubt, async (page) => {
+  const doubt = `operations/${shownId(await makeUnknown(api))}`
+  await withConsole(api.url, OPERATORS.alice, doubt, async (page) => {
     await lookAlike(page)
     await shoot(page, 'doubt.png', ['What you can do now', 'It did not happen'])
   })

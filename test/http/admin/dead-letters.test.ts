@@ -3,16 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
-import { OPERATORS } from '../../support/admin.ts'
-import {
-  get,
-  paymentBody,
-  post,
-  postPayment,
-  read,
-  type ApiResponse,
-} from '../../support/client.ts'
-import { fetchApi } from '../../support/documented.ts'
+import { OPERATORS, operatorsOf } from '../../support/admin.ts'
+import { get, paymentBody, post, postPayment, remove } from '../../support/client.ts'
 import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
 import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
@@ -28,6 +20,7 @@ let receiver: Receiver
 beforeAll(async () => {
   receiver = await startReceiver()
 })
+
 afterEach(() => service.control('DELETE', 'faults'))
 afterAll(() => receiver.stop())
 
@@ -37,21 +30,13 @@ interface Letter {
   readonly queue: string
 }
 
-async function ask(method: string, path: string, body?: object): Promise<ApiResponse> {
-  const headers = {
-    authorization: `Bearer ${OPERATORS.alice}`,
-    'content-type': 'application/json',
-  }
-  const init =
-    body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
-  return await read(await fetchApi(`${service.apiUrl}/admin/${path}`, init))
-}
+const operator = () => operatorsOf(service.apiUrl)
 
 const redrive = (queue: string, ids?: string[]) =>
-  ask('POST', 'dead-letters/redrive', { queue, ...(ids === undefined ? {} : { ids }) })
+  operator().post('/admin/dead-letters/redrive', { queue, ...(ids && { ids }) })
 
 async function lettersOf(queue: string): Promise<Letter[]> {
-  const { json } = await ask('GET', `dead-letters?queue=${queue}&limit=100`)
+  const { json } = await operator().get(`/admin/dead-letters?queue=${queue}&limit=100`)
   return json['data'] as Letter[]
 }
 
@@ -62,23 +47,25 @@ async function letterAbout(queue: string, about: string): Promise<Letter> {
   )
 }
 
-async function operationOf(key: string): Promise<string> {
+/** Sends a payment under the fault, and waits for its dead letter. */
+async function failPayment(fault: string, match = {}) {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match, fault })
+  const { json } = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  await service.control('DELETE', 'faults')
   const [row] = await service.store.sql<{ id: string }[]>`
     select id from idempotency_keys where key = ${key}
   `
-  return showId('op', row?.id ?? '')
+  const operation = showId('op', row?.id ?? '')
+  return { key, json, operation, letter: await letterAbout('operations.dead', operation) }
 }
 
 const retry = (key: string) =>
   postPayment(service.apiUrl, tenant, paymentBody(), { key, headers: { prefer: 'wait=20' } })
 
 test('a failed payment is a dead letter with a reason, and is charged once when redriven', async () => {
-  const key = randomUUID()
-  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
-  await postPayment(service.apiUrl, tenant, paymentBody(), { key })
-  const operation = await operationOf(key)
+  const { key, operation, letter } = await failPayment('rate_limited')
 
-  const letter = await letterAbout('operations.dead', operation)
   const redriven = await redrive('operations.dead', [letter.id])
   const final = await retry(key)
   const again = await redrive('operations.dead', [letter.id])
@@ -125,14 +112,8 @@ async function trailOf(subject: string) {
 }
 
 test('a payment with an unknown outcome is looked up when redriven, and gets the real outcome', async () => {
-  const key = randomUUID()
-  const match = { path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
-  const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
-  expect(first.json).toMatchObject({ status: 'unknown' })
-  await service.control('DELETE', 'faults')
-
-  const letter = await letterAbout('operations.dead', await operationOf(key))
+  const { key, json, letter } = await failPayment('nonsense_body', { path: '/v1/payment_intents' })
+  expect(json).toMatchObject({ status: 'unknown' })
   expect((await redrive('operations.dead', [letter.id])).json).toMatchObject({ redriven: 1 })
 
   const final = await until(async () => {
@@ -144,10 +125,7 @@ test('a payment with an unknown outcome is looked up when redriven, and gets the
 })
 
 test('a payment that was completed in the meantime leaves nothing to redrive, and its dead letter is removed', async () => {
-  const key = randomUUID()
-  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
-  await postPayment(service.apiUrl, tenant, paymentBody(), { key })
-  const letter = await letterAbout('operations.dead', await operationOf(key))
+  const { key, letter } = await failPayment('rate_limited')
   expect((await retry(key)).status).toBe(201)
 
   const { json } = await redrive('operations.dead', [letter.id])
@@ -194,10 +172,7 @@ test('a webhook out of attempts is redriven, but not to a disabled endpoint', as
     const { json } = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
     return (json['attempts'] as unknown[]).length > (before.json['attempts'] as unknown[]).length
   })
-  await fetchApi(`${service.apiUrl}/v1/webhook-endpoints/${String(endpoint.json['id'])}`, {
-    method: 'DELETE',
-    headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': randomUUID() },
-  })
+  await remove(service.apiUrl, tenant, `/v1/webhook-endpoints/${String(endpoint.json['id'])}`)
 })
 
 test('a provider event out of retries is applied when redriven', async () => {
@@ -251,11 +226,11 @@ async function deadLetterJob(queue: string, data: object): Promise<void> {
 
 test('a reconciliation out of retries runs when redriven', async () => {
   const window = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
-  const requested = await ask('POST', 'reconciliations', window)
+  const requested = await operator().post('/admin/reconciliations', window)
   const about = String(requested.json['id'])
   const runId = parseId('rec', about) ?? ''
   const { sql } = service.store
-  const readRun = async () => (await ask('GET', `reconciliations/${about}`)).json
+  const readRun = async () => (await operator().get(`/admin/reconciliations/${about}`)).json
   await until(async () => (await readRun())['finished_at'] !== null)
   await sql`update reconciliation_runs set status = 'failed' where id = ${runId}`
   await sql`

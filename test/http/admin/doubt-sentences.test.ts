@@ -1,9 +1,6 @@
-// Every sentence about a doubt is so: for each claim, with and without verification, for each answer
-// of the lookup and for both operators, what the API and the terminal say before is what happens, and
-// what they say afterwards is what has happened.
+// What the API and the terminal say about a doubt is what happens, before and after each claim.
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import type { components } from '../../../client/operators-schema.ts'
 import { atomic } from '../../cli/atomic.ts'
 import { captured } from '../../operations/made-payments.ts'
@@ -11,14 +8,14 @@ import {
   makeFailed,
   makeUnknown,
   OPERATORS,
+  operatorsOf,
   runUnderFault,
   shownId,
+  whileLookedUp,
   type AdminApi,
 } from '../../support/admin.ts'
 import type { ApiResponse } from '../../support/client.ts'
-import { fetchApi } from '../../support/documented.ts'
 import type { Accepted } from '../../support/engine.ts'
-import { until } from '../../support/until.ts'
 import { expectProblem } from '../payments.ts'
 import { adminApi } from '../../support/for-file.ts'
 
@@ -124,9 +121,7 @@ async function bodyOf(api: AdminApi, claim: ClaimName, { paymentId }: Accepted):
   if (claim !== 'happened') {
     return claim === 'did not happen' ? proof : { ...proof, unverified: true }
   }
-  const charge = (await api.t.provider.executed()).find(
-    ({ metadata }) => metadata['atomic_payment'] === showPaymentId(paymentId),
-  )
+  const [charge] = await api.t.executedFor({ paymentId })
   return { outcome: 'happened', provider_id: charge?.id ?? 'pi_never_made', note: 'seen there' }
 }
 
@@ -136,21 +131,8 @@ async function readOperation(api: AdminApi, ref: Accepted, operator: 'alice' | '
 }
 
 /** Sends the claim that counts, and lets a worker look while it waits. */
-async function claimAndLook(
-  api: AdminApi,
-  ref: Accepted,
-  body: object,
-  operator: 'alice' | 'bob',
-): Promise<ApiResponse> {
-  let answer: ApiResponse | undefined
-  const path = `/admin/operations/${shownId(ref)}/resolve`
-  const answering = api.post(path, body, operator).then((got) => (answer = got))
-  await until(async () => {
-    await resolveDue(api.t.engine)
-    return answer !== undefined
-  })
-  return await answering
-}
+const claimAndLook = (api: AdminApi, ref: Accepted, body: object, operator: 'alice' | 'bob') =>
+  whileLookedUp(api, api.post(`/admin/operations/${shownId(ref)}/resolve`, body, operator))
 
 async function explain(api: AdminApi, ref: Accepted): Promise<string> {
   const { stdout } = await atomic(api.url, ['explain', shownId(ref)])
@@ -181,10 +163,7 @@ async function expectAfter(
     expectProblem(answer, isContradicted ? 'resolution-contradicted' : 'resolution-unverifiable')
     expect(await api.t.readKey(ref)).toMatchObject({ evidence: null })
   }
-  const shown = showPaymentId(ref.paymentId)
-  const calls = (await api.t.provider.executed()).filter(
-    ({ metadata }) => metadata['atomic_payment'] === shown,
-  )
+  const calls = await api.t.executedFor(ref)
   expect(calls.filter(({ kind }) => kind === 'payment_intent.create').length).toBe(
     lookUp === 'absent' ? 0 : 1,
   )
@@ -205,7 +184,7 @@ async function expectAfter(
   if (status === 'failed_retryable') {
     expect(printed).toContain('It is not proved that its call was not executed.')
   }
-  const { text } = await api.get(`/admin/payments/${shown}`)
+  const { text } = await api.get(`/admin/payments/${showPaymentId(ref.paymentId)}`)
   const { life } = JSON.parse(text) as Schemas['PaymentWithLife']
   expect(life.operations[0]).toMatchObject({ resume_effect: operation.resume_effect })
 }
@@ -318,9 +297,8 @@ describe('a claim', () => {
   test('by the only operator is refused if it needs two', async () => {
     const ref = await makeDoubt(single, 'found')
     const alone = await single.serve({ ADMIN_API_KEY: `alice=${OPERATORS.alice}` })
-    const headers = { authorization: `Bearer ${OPERATORS.alice}` }
-    const answer = await fetchApi(`${alone}/admin/operations/${shownId(ref)}`, { headers })
-    const operation = (await answer.json()) as Operation
+    const { text } = await operatorsOf(alone).get(`/admin/operations/${shownId(ref)}`)
+    const operation = JSON.parse(text) as Operation
     expect(findClaim(operation, 'did not happen, unverified').consequences).toMatchObject({
       refused: 'A second operator is needed, and there is none.',
     })

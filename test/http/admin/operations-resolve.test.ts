@@ -1,7 +1,5 @@
-// How operators resolve unknown outcomes: a lookup at the provider judges what they claim. A claim
-// that cannot be verified needs two operators. With dual control, every claim does.
+// How operators resolve unknown outcomes: a lookup at the provider judges what they claim.
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { reopenOperation } from '../../../src/engine/reopen-or-cancel.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
@@ -10,12 +8,12 @@ import {
   makeFailed,
   makeUnknown,
   OPERATORS,
+  operatorsOf,
   runUnderFault,
   shownId,
+  whileLookedUp,
   type AdminApi,
 } from '../../support/admin.ts'
-import { read, type ApiResponse } from '../../support/client.ts'
-import { fetchApi } from '../../support/documented.ts'
 import type { Accepted } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { until } from '../../support/until.ts'
@@ -26,11 +24,8 @@ const path = (ref: Accepted) => `/admin/operations/${shownId(ref)}/resolve`
 
 const proof = { outcome: 'did_not_happen', proof: 'the provider has no such payment: ticket 4711' }
 
-const executedOf = async ({ t }: AdminApi, kind: string, { paymentId }: Accepted) => {
-  const shown = showPaymentId(paymentId)
-  const executed = await t.provider.executed()
-  return executed.filter((call) => call.kind === kind && call.metadata['atomic_payment'] === shown)
-}
+const executedOf = async ({ t }: AdminApi, kind: string, ref: Accepted) =>
+  (await t.executedFor(ref)).filter((call) => call.kind === kind)
 
 describe('by one operator', () => {
   const api = adminApi()
@@ -145,29 +140,7 @@ describe('the verdict', () => {
 
   afterEach(() => expectLedgerBalanced(api.t.engine.store))
 
-  const lookUp = { method: 'GET', path: '/v1/payment_intents' }
   const unverified = { ...proof, unverified: true }
-
-  /** Sends the request, and lets a worker look while it waits. */
-  async function resolve(ref: Accepted, body: unknown, operator: 'alice' | 'bob' = 'alice') {
-    let answer: ApiResponse | undefined
-    const answering = api.post(path(ref), body, operator).then((got) => (answer = got))
-    await until(async () => {
-      await resolveDue(api.t.engine)
-      return answer !== undefined
-    })
-    return await answering
-  }
-
-  /** Sends it as alice to another API. */
-  async function postAt(url: string, ref: Accepted, body: object): Promise<ApiResponse> {
-    const headers = {
-      authorization: `Bearer ${OPERATORS.alice}`,
-      'content-type': 'application/json',
-    }
-    const request = { method: 'POST', headers, body: JSON.stringify(body) }
-    return await read(await fetchApi(`${url}${path(ref)}`, request))
-  }
 
   test('is a problem when the id belongs to another payment, and what is found is recorded', async () => {
     const other = await api.t.readPayment(await captured(api.t))
@@ -175,43 +148,12 @@ describe('the verdict', () => {
     const { providerPaymentId } = other
     const body = { outcome: 'happened', provider_id: providerPaymentId, note: 'I think so' }
 
-    const answer = await resolve(ref, body)
+    const answer = await whileLookedUp(api, api.post(path(ref), body))
 
     expectProblem(answer, 'resolution-contradicted')
     expect(answer.json['detail']).toContain('it happened')
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
     expect((await api.t.readPayment(ref)).providerPaymentId).not.toBe(providerPaymentId)
-  })
-
-  test('acts on the claim of two operators when no lookup is answered', async () => {
-    const ref = await makeUnknown(api)
-    await api.t.provider.addFault({ match: lookUp, fault: 'hang_before', times: 99 })
-
-    const proposed = await api.post(path(ref), unverified)
-    const again = await api.post(path(ref), unverified)
-    const confirmed = await resolve(ref, unverified, 'bob')
-
-    expect(proposed).toMatchObject({ status: 202, json: { object: 'resolution_proposal' } })
-    expectProblem(again, 'second-operator-needed')
-    expect(confirmed).toMatchObject({
-      status: 200,
-      json: {
-        status: 'failed_retryable',
-        resolution: {
-          claimed_by: 'bob',
-          proposed_by: 'alice',
-          verdict: 'unverifiable',
-          taken: true,
-        },
-      },
-    })
-    const details = { claimed_by: 'alice and bob', verdict: 'unverifiable', taken: true }
-    expect((await api.trailOf(shownId(ref))).at(-1)).toMatchObject({ details })
-    // They were wrong: the client's retry repeats the call under the same key.
-    await api.t.provider.control('DELETE', '/faults')
-    await reopenOperation(api.t.engine, ref)
-    expect(await runOperation(api.t.engine, ref)).toBe('finished')
-    expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
   })
 
   test('refuses an unverified claim past the key window, also from the second operator', async () => {
@@ -228,7 +170,7 @@ describe('the verdict', () => {
     const ref = await makeUnknown(api)
     const viewer = 'vera:viewer=adm_vera_0123456789abcdef01234'
     const url = await api.serve({ ADMIN_API_KEY: `alice=${OPERATORS.alice},${viewer}` })
-    const answer = await postAt(url, ref, unverified)
+    const answer = await operatorsOf(url).post(path(ref), unverified)
 
     expectProblem(answer, 'second-operator-needed')
     expect(answer.json['detail']).toBe('ADMIN_API_KEY has only one operator, besides viewers.')
@@ -253,7 +195,7 @@ describe('the verdict', () => {
     const ref = await makeUnknown(api)
     const url = await api.serve({})
 
-    const answer = await postAt(url, ref, proof)
+    const answer = await operatorsOf(url).post(path(ref), proof)
     await resolveDue(api.t.engine)
 
     expect(answer).toMatchObject({ status: 202, json: { resolution: { verdict: null } } })

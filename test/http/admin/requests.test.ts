@@ -1,5 +1,4 @@
-// What operators ask for beside operations: reconciliations of a period, the resolution of findings, and the
-// removal of a stored response.
+// Reconciliations of a period, the resolution of findings, and the removal of a stored response.
 import { describe, expect, test } from '@jest/globals'
 import { openFindings } from '../../../src/db/operations/findings.ts'
 import { paymentPath } from '../../../src/domain/payments/payment.ts'
@@ -81,27 +80,20 @@ test('a finding has its evidence, and is resolved once by a named operator', asy
   await openFindings(api.t.engine.store.sql, [
     { ...about, objectId: 'pi_1', subject: ref, ours: { amount: 1 }, theirs: { amount: 2 } },
   ])
-  // Ids created within a millisecond have no order.
-  await api.t.engine.store.sql`
-    update reconciliation_findings set id = '01900000-0000-7000-8000-000000000000'
-    where object_id = 'pi_1'
-  `
   await openFindings(api.t.engine.store.sql, [
     { ...about, objectId: 'pi_2', subject: null, ours: null, theirs: { amount: 3 } },
   ])
 
-  const path = `/admin/reconciliations/${String(run.json['id'])}`
-  const first = await api.get(`${path}?limit=1`)
-  const page = first.json['findings'] as { data: { id: string }[]; has_more: boolean }
-  const next = await api.get(`${path}?starting_after=${page.data[0]?.id}`)
-  const finding = (next.json['findings'] as typeof page).data[0]
+  const { json } = await api.get(`/admin/reconciliations/${String(run.json['id'])}`)
+  const page = json['findings'] as { data: { id: string; about: string }[] }
+  const finding = page.data.find((one) => one.about === 'pi_1')
   const single = await api.get(`/admin/findings/${finding?.id}`)
   const resolve = `/admin/findings/${finding?.id}/resolve`
   const resolvedFinding = await api.post(resolve, { note: 'refunded by hand' })
   const again = await api.post(resolve, { note: 'me too' }, 'bob')
   const query = `reconciliation=${String(run.json['id'])}`
 
-  expect(page).toMatchObject({ data: [{ about: 'pi_2' }], has_more: true })
+  expect(page).toMatchObject({ data: [{}, {}], has_more: false })
   expect(finding).toMatchObject({
     object: 'finding',
     kind: 'amount_differs',

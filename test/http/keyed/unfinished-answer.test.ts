@@ -5,7 +5,6 @@ import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { until } from '../../support/until.ts'
 import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
-import { startLimitedApiOn } from '../../support/limited-api.ts'
 
 const service = ownService({
   ...ONE_TRY,
@@ -42,30 +41,6 @@ test('returns 503 while the provider refuses everything, and the next retry runs
   expect(retried.headers.has('idempotent-replayed')).toBe(false)
   expect(replayed.text).toBe(retried.text)
   expect(await service.executedFor(retried.json as { id: string })).toHaveLength(2)
-})
-
-test('one of many concurrent retries reopens the operation, and the others get its result or 409', async () => {
-  const key = randomUUID()
-  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
-  await post(key)
-  const retries = await Promise.all(
-    Array.from({ length: 20 }, (_, index) =>
-      post(key, index % 2 === 0 ? {} : { prefer: 'wait=20' }),
-    ),
-  )
-
-  const statuses = retries.map(({ status }) => status)
-  expect(new Set(statuses)).toEqual(
-    new Set([201, 409].filter((status) => statuses.includes(status))),
-  )
-  expect(retries.filter((_, index) => index % 2 === 1).map(({ status }) => status)).toEqual(
-    Array<number>(10).fill(201),
-  )
-  expect(new Set(retries.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(
-    1,
-  )
-  const [final] = retries.filter(({ status }) => status === 201)
-  expect(await service.executedFor(final?.json as { id: string })).toHaveLength(2)
 })
 
 test('a retry that prefers not to wait reopens a failed operation, too', async () => {
@@ -122,47 +97,6 @@ test('an unknown payment is looked up when it is read, and completed', async () 
     'payment_intent.create',
     'payment_intent.capture',
   ])
-})
-
-test('a job out of retries becomes a dead letter', async () => {
-  const key = randomUUID()
-  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
-  await post(key)
-  const path = `/v1/idempotency-keys/${key}`
-  expect((await get(service.apiUrl, tenant, path)).json).toMatchObject({ attempts: 1 })
-
-  const letters = await until(async () => {
-    const found = await service.store.sql`
-      select from atomic_jobs.job
-      where name = 'operations.dead' and source_output is not null
-        and data ->> 'operationId' = (select id::text from idempotency_keys where key = ${key})
-    `
-    return found.length > 0 && found
-  })
-  expect(letters).toHaveLength(1)
-})
-
-test('a client that disconnects and retries on another API process gets the result', async () => {
-  const key = randomUUID()
-  const other = await startLimitedApiOn(service.databaseUrl, { WAIT_SECONDS: '20' })
-  service.worker.kill('SIGSTOP')
-  const leaving = new AbortController()
-  const abandoned = postPayment(service.apiUrl, tenant, paymentBody(), {
-    key,
-    signal: leaving.signal,
-  })
-  await until(() => isAccepted(key))
-  leaving.abort()
-  await expect(abandoned).rejects.toThrow()
-  service.worker.kill('SIGCONT')
-  const final = await postPayment(other.url, tenant, paymentBody(), {
-    key,
-    headers: { prefer: 'wait=20' },
-  })
-  await other.stop()
-
-  expect(final.status).toBe(201)
-  expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
 })
 
 test('an API process answers waiting requests at shutdown, and exits with status 0', async () => {
