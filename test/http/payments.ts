@@ -1,5 +1,4 @@
-// Creates payments in every state through the API for tests of operations on them, and has the
-// expectations that these tests share.
+// Creates payments in every state through the API, and has shared expectations.
 import { expect } from '@jest/globals'
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { createClient } from '../dev/stripe-stand-in/running-provider.ts'
@@ -69,6 +68,13 @@ export function expectProblem(answer: ApiResponse, type: ProblemType): void {
   expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
 }
 
+/** The parts of an answer that are the same for each request. */
+export const stablePartsOf = ({ status, text, headers }: ApiResponse) => ({
+  status,
+  text,
+  headers: [...headers].filter(([name]) => !['date', 'request-id'].includes(name)),
+})
+
 /** Expects the same bytes as in the first answer, and the header that marks a replay. */
 export function expectReplay(replay: ApiResponse, first: ApiResponse): void {
   expect(replay.text).toBe(first.text)
@@ -79,3 +85,22 @@ export function expectReplay(replay: ApiResponse, first: ApiResponse): void {
     expect(replay.headers.get(name)).toBe(first.headers.get(name))
   }
 }
+
+/**
+ * A request of each kind of keyed operation: its path, which names a payment of its own if one is needed, and
+ * its body.
+ */
+export const keyedRequests: readonly (readonly [
+  string,
+  (service: Pick<Service, 'apiUrl'>, tenant: Tenant) => Promise<string> | string,
+  object,
+])[] = [
+  ['a payment', () => '/v1/payments', paymentBody()],
+  [
+    'a refund',
+    async (service, tenant) =>
+      `/v1/payments/${(await makePayment(service, tenant, 'succeeded')).id}/refunds`,
+    { amount: 500 },
+  ],
+  ['a webhook endpoint', () => '/v1/webhook-endpoints', { url: 'http://127.0.0.1:9/hooks' }],
+]

@@ -1,5 +1,4 @@
-// Checks that the OpenAPI documents are generated from the code, are complete and short, and that
-// their examples are true.
+// The OpenAPI documents are generated from the code, complete and short, with true examples.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -9,10 +8,10 @@ import { eventTypes } from '../../src/domain/events/event-types.ts'
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { operatorTags, tenantTags } from '../../src/http/contracts/contract.ts'
 import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
-import { routes } from '../../src/http/server/routes.ts'
 import { endpoints } from '../../src/http/server/routes.ts'
 import { renderDocuments } from '../../src/openapi/render-document.ts'
 import { stripeCapabilities } from '../../src/provider/stripe/adapter.ts'
+import { everyRoute } from '../support/routes.ts'
 
 type Json = Record<string, unknown>
 
@@ -55,11 +54,7 @@ function expectFit(schema: string, value: unknown): void {
   expect({ schema, errors: validate.errors }).toEqual({ schema, errors: null })
 }
 
-const routeNames = routes.flatMap(({ path, get, post, delete: remove }) => [
-  ...(get === undefined ? [] : [`GET ${path}`]),
-  ...(post === undefined ? [] : [`POST ${path}`]),
-  ...(remove === undefined ? [] : [`DELETE ${path}`]),
-])
+const routeNames = everyRoute.map(({ method, path }) => `${method} ${path}`)
 
 /** Every operation with the place of its description. */
 const operations = documents.flatMap(({ file, document }) =>
@@ -168,10 +163,8 @@ test.each(Object.keys(responseHeaders))('the header %s is in a response', (name)
 const byName = operations.map((one) => [one.name, one] as const)
 test.each(byName)('%s requires the same kind of key as in the table of routes', (name, one) => {
   const { operation, document } = one
-  const [method = '', path = ''] = name.split(' ')
   const security = operation.security ?? document.security ?? []
-  const route = routes.find((candidate) => candidate.path === path)
-  const { access } = route?.[method.toLowerCase() as 'get' | 'post' | 'delete'] ?? {}
+  const { endpoint } = everyRoute.find(({ method, path }) => `${method} ${path}` === name) ?? {}
 
   expect(security.flatMap((scheme) => Object.keys(scheme))).toEqual(
     {
@@ -180,7 +173,7 @@ test.each(byName)('%s requires the same kind of key as in the table of routes', 
       session: ['consoleSession'],
       console: [],
       open: [],
-    }[access ?? 'open'],
+    }[endpoint?.access ?? 'open'],
   )
 })
 

@@ -1,15 +1,14 @@
-// Puts secrets into every place of every route, runs all kinds of operations, and then searches
-// each log line, each job and each row of each table for the secrets.
+// Plants secrets in every place of every route, and searches all logs, jobs and tables for them.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { showId } from '../../src/domain/resource-id.ts'
-import { routes } from '../../src/http/server/routes.ts'
 import { eventSources } from '../../src/provider/adapters.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import type { Canary, CanaryPart } from './canary.ts'
 import { ofExtras } from '../support/of-extras.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { everyRoute } from '../support/routes.ts'
 import { logIn, postLogIn } from '../support/console.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
@@ -223,21 +222,14 @@ function searchForSecrets(): (text: string) => string[] {
 
 test('no secret that passes through a route is in a log, a job or a table', async () => {
   const faults: string[] = []
-  for (const { path, get, post: create, delete: remove } of routes) {
-    for (const [method, served] of [
-      ['GET', get],
-      ['POST', create],
-      ['DELETE', remove],
-    ] as const) {
-      if (served === undefined) continue
-      const own = served.access === 'admin' ? ADMIN_KEY : tenant.apiKey
-      const invalidKey = `Bearer ${[...secretsByName.values()].join('')}`
-      // Only a POST has a body. The rest of a request is logged alike for each route.
-      const most = method === 'POST' ? Infinity : FEW
-      faults.push(...(await plantIn(method, path, `Bearer ${own}`, most)))
-      // Nothing of it is read but its path and its headers.
-      faults.push(...(await plantIn(method, path, invalidKey, FEW)))
-    }
+  for (const { method, path, endpoint } of everyRoute) {
+    const own = endpoint.access === 'admin' ? ADMIN_KEY : tenant.apiKey
+    const invalidKey = `Bearer ${[...secretsByName.values()].join('')}`
+    // Only a POST has a body. The rest of a request is logged alike for each route.
+    const most = method === 'POST' ? Infinity : FEW
+    faults.push(...(await plantIn(method, path, `Bearer ${own}`, most)))
+    // Nothing of it is read but its path and its headers.
+    faults.push(...(await plantIn(method, path, invalidKey, FEW)))
   }
   await runOperationsWithSecrets()
 
@@ -260,7 +252,7 @@ test('no secret that passes through a route is in a log, a job or a table', asyn
   expect(inLines.slice(0, 5)).toEqual([])
   // Proves that there was something to search.
   expect(valuesSearched).toBeGreaterThan(1_000)
-  expect(planted).toBeGreaterThan(routes.length * CARDS.length)
+  expect(planted).toBeGreaterThan(everyRoute.length * CARDS.length)
   expect(lines.length).toBeGreaterThan(planted)
   expect([...secretsByName.keys()].join()).toMatch(
     /webhook secret .*client secret .*created API key.*session token/,

@@ -1,18 +1,16 @@
-// Sends requests of one tenant to every route with the ids and names of another tenant's
-// resources. Each is answered, byte for byte, like a name that does not exist. No answer contains
-// anything of the other tenant, and nothing of it changes.
+// Names of another tenant's resources are answered, byte for byte, like names that do not exist.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
-import { routes } from '../../src/http/server/routes.ts'
 import { makePayment } from '../http/payments.ts'
 import { get, paymentBody, post } from '../support/client.ts'
 import { makeCustomer } from '../support/customers.ts'
 import { expectDocumented } from '../support/documented.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { everyRoute } from '../support/routes.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -160,13 +158,11 @@ const FILTERS: Readonly<Record<string, readonly string[]>> = {
 /** Every request that contains a name: in a path, as a cursor and as a filter. */
 function waysToAsk(name: NamePair, whose: keyof NamePair): ForeignRequest[] {
   const sent = name[whose]
-  const inPaths = routes.flatMap(({ path, ...methods }) =>
-    (['get', 'post', 'delete'] as const)
-      .filter((method) => methods[method] !== undefined && PARAMETER.test(path))
-      // It uses up its own key of that name: see "of another tenant is another key".
-      .filter(() => path !== '/v1/idempotency-keys/:key/cancel')
-      .map((method) => [METHODS[method], path] as const),
-  )
+  const inPaths = everyRoute
+    .filter(({ path }) => PARAMETER.test(path))
+    // It uses up its own key of that name: see "of another tenant is another key".
+    .filter(({ path }) => path !== '/v1/idempotency-keys/:key/cancel')
+    .map(({ method, path }) => [method, path] as const)
   const inQueries = Object.entries(FILTERS).flatMap(([path, filters]) =>
     ['starting_after', 'ending_before', ...filters].map(
       (parameter) => ['GET', `${path}?${parameter}=:id`] as const,
@@ -183,7 +179,6 @@ function waysToAsk(name: NamePair, whose: keyof NamePair): ForeignRequest[] {
 
 const PARAMETER = /:(id|key)\b/
 const PARAMETERS = new RegExp(PARAMETER, 'g')
-const METHODS = { get: 'GET', post: 'POST', delete: 'DELETE' } as const
 
 interface Answer {
   readonly status: number

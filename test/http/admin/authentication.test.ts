@@ -1,14 +1,13 @@
-// Who can use the operator routes, and what the roles of operators allow: a viewer reads everything and
-// changes nothing. Operator keys do not open tenant routes, and API keys do not open operator routes.
+// Who may use the routes of operators, and what their roles allow.
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import { routes } from '../../../src/http/server/routes.ts'
 import { LONG_WINDOW, makeUnknown, OPERATORS, shownId } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
 import { type Browser, logIn } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { adminApi } from '../../support/for-file.ts'
-import { expectProblem } from '../payments.ts'
+import { everyRoute } from '../../support/routes.ts'
+import { expectProblem, stablePartsOf } from '../payments.ts'
 
 const VIEWER = 'adm_vera_0123456789abcdef01234'
 const KEYS = `alice=${OPERATORS.alice},bob=${OPERATORS.bob},vera:viewer=${VIEWER}`
@@ -16,26 +15,14 @@ const KEYS = `alice=${OPERATORS.alice},bob=${OPERATORS.bob},vera:viewer=${VIEWER
 // The tests send more wrong keys than an address may.
 const api = adminApi({ RATE_LIMIT_INVALID_KEYS: '0', CONSOLE: 'on', ADMIN_API_KEY: KEYS })
 
-const requests = routes.flatMap(({ path, get, post, delete: remove }) => [
-  { method: 'GET', path, access: get?.access },
-  { method: 'POST', path, access: post?.access },
-  { method: 'DELETE', path, access: remove?.access },
-])
-const adminRoutes = requests
-  .filter(({ access }) => access === 'admin')
+const adminRoutes = everyRoute
+  .filter(({ endpoint }) => endpoint.access === 'admin')
   .map(({ method, path }) => [method, path] as const)
 
 async function ask(url: string, method: string, path: string, authorization?: string) {
   const headers = authorization === undefined ? {} : { authorization }
   return await read(await fetchApi(`${url}${path.replaceAll(':id', 'any')}`, { method, headers }))
 }
-
-/** The parts of an answer that are the same for each request. */
-const stablePartsOf = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => ({
-  status,
-  text,
-  headers: [...headers].filter(([name]) => !['date', 'request-id'].includes(name)),
-})
 
 describe.each(adminRoutes)('%s %s', (method, path) => {
   test('gives the same answer to a missing, a malformed and an unknown key and to the API key of a tenant', async () => {
@@ -116,40 +103,27 @@ test('a refused key is not recorded in the audit trail', async () => {
   expect(await api.trailOf(null)).toHaveLength(before)
 })
 
-test('the audit trail is listed newest first, with filters and pages', async () => {
-  const ref = await makeUnknown(api)
-  const path = `/admin/operations/${(await listed(ref.id)) ?? ''}`
-  await api.post(`${path}/resume`, undefined, 'alice')
-  await api.post(`${path}/resume`, undefined, 'bob')
-  const subject = path.split('/').at(-1)
+test('the audit trail is filtered by subject and actor, and shows what each operator did', async () => {
+  const operation = shownId(await makeUnknown(api))
+  for (const operator of ['alice', 'bob'] as const) {
+    await api.post(`/admin/operations/${operation}/resume`, undefined, operator)
+  }
+  const list = async (query = '') =>
+    (await api.get(`/admin/actions?subject=${operation}${query}`)).json['data'] as object[]
+  const resumed = {
+    object: 'admin_action',
+    action: 'operation.resume',
+    details: { result: 'check_asked' },
+  }
 
-  const all = await api.get(`/admin/actions?subject=${subject}`)
-  const newest = await api.get(`/admin/actions?subject=${subject}&limit=1`)
-  const ofAlice = await api.get(`/admin/actions?subject=${subject}&actor=alice`)
-  const [first] = newest.json['data'] as { id: string }[]
-  const next = await api.get(`/admin/actions?subject=${subject}&starting_after=${first?.id}`)
+  const all = await list()
 
-  expect(all.json).toMatchObject({
-    object: 'list',
-    has_more: false,
-    data: [
-      { actor: 'bob', action: 'operation.resume', details: { result: 'check_asked' } },
-      { actor: 'alice', action: 'operation.resume', details: { result: 'check_asked' } },
-    ],
-  })
-  expect(newest.json).toMatchObject({ has_more: true, data: [{ actor: 'bob' }] })
-  expect(next.json['data']).toEqual(ofAlice.json['data'])
-  expect(all.json['data']).toMatchObject([{ id: /./ }, {}].map(() => ({ object: 'admin_action' })))
+  expect(all).toMatchObject([
+    { ...resumed, actor: 'bob' },
+    { ...resumed, actor: 'alice' },
+  ])
+  expect(await list('&actor=alice')).toEqual(all.slice(1))
 })
-
-async function listed(id: string): Promise<string | undefined> {
-  const { json } = await api.get('/admin/operations?status=unknown')
-  const [row] = await api.t.engine.store.sql<{ key: string }[]>`
-    select key from idempotency_keys where id = ${id}
-  `
-  const data = json['data'] as { id: string; idempotency_key: string }[]
-  return data.find(({ idempotency_key: key }) => key === row?.key)?.id
-}
 
 test('Postgres allows the service to append to the audit trail but not to change it', async () => {
   const change = async (statement: 'update' | 'delete') =>
@@ -217,9 +191,4 @@ describe('a viewer', () => {
     const own = await logIn(api.url, VIEWER)
     expect((await own.send('DELETE', '/console/session')).status).toBe(204)
   })
-})
-
-test('an operator may change something', async () => {
-  const answer = await askByKey('POST', '/admin/operations/:id/resume', OPERATORS.alice)
-  expectProblem(answer, 'resource-not-found')
 })

@@ -1,13 +1,14 @@
 // Sessions of operators in the console: how they begin, what they need, and how they end.
 import { hash, randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { routes } from '../../../src/http/server/routes.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { LONG_WINDOW, OPERATORS } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
 import { browserAt, cookieOf, logIn, postLogIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expectProblem } from '../payments.ts'
 import { adminApi } from '../../support/for-file.ts'
+import { everyRoute } from '../../support/routes.ts'
 
 const { alice, bob } = OPERATORS
 const SESSION = '/console/session'
@@ -100,7 +101,7 @@ describe('a log-in', () => {
     expect(answer.headers.get('set-cookie')).toMatch(/^atomic_console=.*SameSite=Strict$/)
   })
 
-  test.each([
+  test.each<[string, unknown, ProblemType, Record<string, string>?]>([
     ['no body', '', 'malformed-json'],
     ['no JSON', 'key', 'malformed-json'],
     ['no key', {}, 'invalid-field'],
@@ -109,26 +110,18 @@ describe('a log-in', () => {
     ['another field', { key: alice, role: 'operator' }, 'unknown-field'],
     ['a wrong key', { key: `${alice}x` }, 'operator-key-invalid'],
     ['the name of an operator', { key: 'alice' }, 'operator-key-invalid'],
-  ] as const)('with %s is refused, and leaves nothing behind', async (_, body, problem) => {
+    ['the API key of a tenant', () => ({ key: api.t.apiKey }), 'operator-key-invalid'],
+    // A form of another site cannot send the type of JSON.
+    ['text', { key: alice }, 'unsupported-content-type', { 'content-type': 'text/plain' }],
+  ])('with %s is refused, and leaves nothing behind', async (_, body, problem, headers = {}) => {
     const before = await countTraces()
-    const answer = await postLogIn(api.url, body)
+    const sent: unknown = typeof body === 'function' ? body() : body
+    const answer = await postLogIn(api.url, sent, headers)
 
     expectProblem(answer, problem)
     expect(answer.headers.get('set-cookie')).toBeNull()
     expect(answer.text).not.toContain(alice)
     expect(await countTraces()).toEqual(before)
-  })
-
-  test('is refused without the type of JSON, which a form of another site cannot send', async () => {
-    const before = await countTraces()
-    const answer = await postLogIn(api.url, { key: alice }, { 'content-type': 'text/plain' })
-
-    expectProblem(answer, 'unsupported-content-type')
-    expect(await countTraces()).toEqual(before)
-  })
-
-  test('with the API key of a tenant is refused', async () => {
-    expectProblem(await postLogIn(api.url, { key: api.t.apiKey }), 'operator-key-invalid')
   })
 
   test('with wrong keys is limited for the address, and with a valid key is not', async () => {
@@ -219,23 +212,17 @@ describe('a session', () => {
     ])
   })
 
-  test('ends when it is idle for too long', async () => {
+  test.each([
+    ['when it is idle for too long', { seen: 1_795 }, { seen: 1_801 }],
+    ['after twelve hours, also when it is used', { created: 43_195 }, { created: 6 }],
+  ])('ends %s', async (_, before, then) => {
     const browser = await logIn(api.url, alice)
-    await age(browser, { seen: 1_795 })
+    await age(browser, before)
     expect((await browser.get(SESSION)).status).toBe(200)
-    await age(browser, { seen: 1_801 })
+    await age(browser, then)
 
     expectProblem(await browser.get(SESSION), 'session-ended')
     expectProblem(await browser.get('/admin/operations'), 'session-ended')
-  })
-
-  test('ends after twelve hours, also when it is used', async () => {
-    const browser = await logIn(api.url, alice)
-    await age(browser, { created: 43_195 })
-    expect((await browser.get(SESSION)).status).toBe(200)
-    await age(browser, { created: 6 })
-
-    expectProblem(await browser.get(SESSION), 'session-ended')
   })
 
   test('is extended by a request, and not by one in the background', async () => {
@@ -288,26 +275,28 @@ describe('a session', () => {
     expect((await browser.at(url).get(SESSION)).json).toMatchObject({ role: 'viewer' })
   })
 
-  test('cannot be made by someone who can write to the database but has no operator key', async () => {
+  test.each<[string, () => Promise<string> | string]>([
+    ['empty', () => ''],
+    ['of another form', () => 'a'.repeat(42)],
+    ['unknown', () => 'a'.repeat(43)],
+    ['written by someone who has the database but no operator key', forge],
+  ])('is not found by a token that is %s', async (_, make) => {
+    const browser = browserAt(api.url, `atomic_console=${await make()}`, '')
+    const answer = await browser.get(SESSION)
+
+    expectProblem(answer, 'session-ended')
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
+    expectProblem(await browser.get('/admin/operations'), 'session-ended')
+  })
+
+  async function forge(): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     await sql()`
       insert into console_sessions (token_hash, operator, key_proof)
       values (${hash('sha256', token, 'buffer')}, 'alice', ${randomBytes(32)})
     `
-
-    const browser = browserAt(api.url, `atomic_console=${token}`, '')
-    expectProblem(await browser.get(SESSION), 'session-ended')
-  })
-
-  test.each([
-    ['empty', ''],
-    ['of another form', 'a'.repeat(42)],
-    ['unknown', 'a'.repeat(43)],
-  ])('is not found by a token that is %s', async (_, token) => {
-    const browser = browserAt(api.url, `atomic_console=${token}`, '')
-    expectProblem(await browser.get(SESSION), 'session-ended')
-    expectProblem(await browser.get('/admin/operations'), 'session-ended')
-  })
+    return token
+  }
 
   test('is not found by a repeated cookie', async () => {
     const { cookie } = await logIn(api.url, alice)
@@ -323,25 +312,13 @@ describe('a session', () => {
     const browser = browserAt(api.url, `theme=dark; ${cookie};other=1`, '')
     expect((await browser.get(SESSION)).status).toBe(200)
   })
-
-  test('has the challenge of HTTP in its refusal', async () => {
-    const answer = await browserAt(api.url, '', '').get(SESSION)
-
-    expectProblem(answer, 'session-ended')
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
-  })
 })
 
-const changes = routes.flatMap(({ path, get, post, delete: remove }) => {
-  const isForSession = [get, post, remove].some(
-    (endpoint) => endpoint?.access === 'admin' || endpoint?.access === 'session',
-  )
-  if (!isForSession) return []
-  return [
-    ...(post === undefined || post.access === 'console' ? [] : [['POST', path] as const]),
-    ...(remove === undefined ? [] : [['DELETE', path] as const]),
-  ]
-})
+const changes = everyRoute.flatMap(({ method, path, endpoint }) =>
+  method !== 'GET' && ['admin', 'session'].includes(endpoint.access)
+    ? [[method, path] as const]
+    : [],
+)
 
 describe('a change by session', () => {
   test('is possible at some routes', () => {
@@ -364,15 +341,9 @@ describe('a change by session', () => {
 })
 
 describe('without CONSOLE=on', () => {
-  const consoleRoutes = routes.flatMap(({ path, get, post, delete: remove }) =>
-    path.startsWith('/console')
-      ? [
-          ...(get === undefined ? [] : [['GET', path]]),
-          ...(post === undefined ? [] : [['POST', path]]),
-          ...(remove === undefined ? [] : [['DELETE', path]]),
-        ]
-      : [],
-  )
+  const consoleRoutes = everyRoute
+    .filter(({ path }) => path.startsWith('/console'))
+    .map(({ method, path }) => [method, path])
   let url: string
   beforeAll(async () => {
     url = await api.serve({})

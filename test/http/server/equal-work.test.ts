@@ -3,12 +3,12 @@
 // ids and keys exist. Statements are counted, because a clock is reliable only on an idle machine.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { routes } from '../../../src/http/server/routes.ts'
 import { operationEndpoints } from '../../../src/operations/index.ts'
 import { fixtures } from '../../operations/fixture.ts'
 import { startLimitedApiOn, type LimitedApi } from '../../support/limited-api.ts'
 import { get, paymentBody, post, postPayment, read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
+import { everyRoute } from '../../support/routes.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { startStatementLog, type StatementLog } from '../../support/statement-log.ts'
 import { until } from '../../support/until.ts'
@@ -110,10 +110,8 @@ const isOfRequest = (statement: string) =>
     statement,
   )
 
-const pathsOfTenants = routes.flatMap((route) =>
-  (['get', 'post', 'delete'] as const).flatMap((method) =>
-    route[method]?.access === 'tenant' ? [[method.toUpperCase(), route.path] as const] : [],
-  ),
+const pathsOfTenants = everyRoute.flatMap(({ method, path, endpoint }) =>
+  endpoint.access === 'tenant' ? [[method, path] as const] : [],
 )
 const named = pathsOfTenants.filter(([, path]) => /:(id|key)/.test(path))
 const lists = pathsOfTenants.filter(([method, path]) => method === 'GET' && !path.includes(':'))
@@ -132,9 +130,10 @@ async function expectEqualWork(method: string, path: string): Promise<void> {
   expect(unknown.statements.length).toBeGreaterThan(0)
 }
 
-describe('a resource of another tenant', () => {
-  test.each(named)('%s %s is answered like one that does not exist', expectEqualWork)
-})
+test.each(named)(
+  '%s %s answers a resource of another tenant like one that does not exist',
+  expectEqualWork,
+)
 
 // Each statement names its tenant, too: security that a database does not have, or that a role passes
 // by, is not what keeps tenants apart.

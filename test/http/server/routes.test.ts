@@ -1,9 +1,9 @@
 // Checks the table of routes against the rule that every change needs an Idempotency-Key.
 import { describe, expect, test } from '@jest/globals'
-import { routes } from '../../../src/http/server/routes.ts'
 import { eventSources } from '../../../src/provider/adapters.ts'
 import { read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
+import { everyRoute } from '../../support/routes.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem } from '../payments.ts'
 
@@ -24,10 +24,9 @@ const KEYLESS_ACCESS = 'admin'
 /** Its path names the key that it cancels. */
 const CANCEL = '/v1/idempotency-keys/:key/cancel'
 
-const mutating = routes.flatMap(({ path, post, delete: remove }) => [
-  ...(post === undefined ? [] : [['POST', path, post.access]]),
-  ...(remove === undefined ? [] : [['DELETE', path, remove.access]]),
-])
+const mutating = everyRoute
+  .filter(({ method }) => method !== 'GET')
+  .map(({ method, path, endpoint }) => [method, path, endpoint.access])
 
 describe('every route that changes something', () => {
   test('is for a tenant or an operator, except those for the providers', () => {
