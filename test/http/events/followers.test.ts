@@ -1,20 +1,15 @@
-// A program that follows a list by cursor sees every entry, although transactions that begin in one
-// order end in another.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+// A program that follows a list by cursor sees every entry, in whatever order transactions end.
+import { expect, test } from '@jest/globals'
 import { asService } from '../../../src/db/connection/transaction.ts'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
-import { startReceiver, type Receiver } from '../../support/receiver.ts'
+import { forFile } from '../../support/for-file.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { service, tenant as tenantOfFile } from '../../support/shared-service.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { makePayment } from '../payments.ts'
 
-let receiver: Receiver
-
-beforeAll(async () => {
-  receiver = await startReceiver()
-})
-afterAll(() => receiver.stop())
+const receiver = forFile(startReceiver)
 
 interface Shown {
   readonly id: string

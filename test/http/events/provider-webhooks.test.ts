@@ -1,5 +1,4 @@
-// POST /provider/webhooks stores a signed event once before it acknowledges it, and stores nothing
-// else. The corpus of `verify/fuzz` has the refusals.
+// A signed event is stored once before it is acknowledged. `verify/fuzz` has the refusals.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'

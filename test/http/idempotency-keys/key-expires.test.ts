@@ -1,6 +1,6 @@
 // Tests that every answer to a request whose key is stored says until when it is kept, and that no other one does.
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import {
   get,
   paymentBody,
@@ -38,8 +38,9 @@ const aboutStoredKeys: Answers = {
   'a request with a canceled key': (key) => cancel(key).then(() => pay(key)),
 }
 
-describe('Idempotency-Key-Expires is on the answer to', () => {
-  test.each(Object.entries(aboutStoredKeys))('%s', async (_what, ask) => {
+test.each(Object.entries(aboutStoredKeys))(
+  'Idempotency-Key-Expires is on the answer to %s',
+  async (_what, ask) => {
     const key = randomUUID()
     const answer = await ask(key)
 
@@ -48,8 +49,8 @@ describe('Idempotency-Key-Expires is on the answer to', () => {
     expect(
       Math.abs(Date.parse(expires ?? '') - Date.parse(String(json['expires_at']))),
     ).toBeLessThan(60_000)
-  })
-})
+  },
+)
 
 const aboutNoStoredKey: Answers = {
   'an invalid body': (key) => pay(key, { amount: 0 }),
@@ -60,25 +61,24 @@ const aboutNoStoredKey: Answers = {
   'a key that was never used': read,
 }
 
-describe('Idempotency-Key-Expires is not on the answer to', () => {
-  test.each(Object.entries(aboutNoStoredKey))('%s', async (_what, ask) => {
+test.each(Object.entries(aboutNoStoredKey))(
+  'Idempotency-Key-Expires is not on the answer to %s',
+  async (_what, ask) => {
     const key = randomUUID()
 
     expect((await ask(key)).headers.has('idempotency-key-expires')).toBe(false)
     expect((await read(key)).status).toBe(404)
-  })
-})
+  },
+)
 
-describe('a key', () => {
-  test('of nothing but spaces, in quotes, is a key as any other', async () => {
-    const spaces = ' '.repeat(1 + Math.floor(Math.random() * 200))
-    const first = await pay(`"${spaces}"`)
-    const retry = await pay(`"${spaces}"`)
-    const other = await pay(`"${spaces} "`)
+test('a key of nothing but spaces, in quotes, is a key as any other', async () => {
+  const spaces = ' '.repeat(1 + Math.floor(Math.random() * 200))
+  const first = await pay(`"${spaces}"`)
+  const retry = await pay(`"${spaces}"`)
+  const other = await pay(`"${spaces} "`)
 
-    expect(first.status).toBe(201)
-    expect(retry.text).toBe(first.text)
-    expect(other.json['id']).not.toBe(first.json['id'])
-    expect((await read(spaces)).json['key']).toBe(spaces)
-  })
+  expect(first.status).toBe(201)
+  expect(retry.text).toBe(first.text)
+  expect(other.json['id']).not.toBe(first.json['id'])
+  expect((await read(spaces)).json['key']).toBe(spaces)
 })

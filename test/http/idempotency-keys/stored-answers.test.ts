@@ -1,5 +1,4 @@
-// Tests that the policy names exactly the errors that are stored, and the answers that are given, in the
-// flavours with other statuses.
+// The policy names exactly the answers that are given and stored, in flavours with other statuses.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { fetchApi } from '../../support/documented.ts'

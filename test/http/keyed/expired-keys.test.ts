@@ -1,18 +1,24 @@
-// What clients get for an expired idempotency key over HTTP: the stored response as long as the key
-// exists, and after that a new operation that names the earlier one, or 410.
+// What clients get for an expired key: the stored response, a new operation, or 410.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
-import { fetchApi } from '../../support/documented.ts'
+import {
+  get,
+  paymentBody,
+  post,
+  postPayment,
+  remove,
+  type ApiResponse,
+} from '../../support/client.ts'
 import { expireKey, reapKeys } from '../../support/expired-keys.ts'
 import { outliveDetails } from '../../support/old-payments.ts'
 import { until } from '../../support/until.ts'
-import { expectProblem, expectReplay, makePayment } from '../payments.ts'
+import { expectProblem, expectReplay, keyedRequests, makePayment } from '../payments.ts'
 import { forFile, ownService, tenantOf } from '../../support/for-file.ts'
 import { startLimitedApiOn } from '../../support/limited-api.ts'
 
 const EARLIER = 'idempotency-earlier-resource'
 const EXPIRED = 'idempotency-key-expired'
+const HOOK = 'http://127.0.0.1:9/hooks'
 
 // The tests run the reaper themselves.
 const SETTINGS = { WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' }
@@ -27,31 +33,6 @@ const expire = (key: string, options = {}) => expireKey(service.store, tenant.id
 
 /** The path of the resource of an answer. */
 const locationOf = ({ headers }: ApiResponse) => headers.get('location')
-
-const endpointBody = { url: 'http://127.0.0.1:9/hooks' }
-
-/** The request of every kind of operation, each on a separate payment. */
-const kinds: [string, () => Promise<(url: string, key: string) => Promise<ApiResponse>>][] = [
-  [
-    'a payment',
-    () => Promise.resolve((url, key) => postPayment(url, tenant, paymentBody(), { key })),
-  ],
-  [
-    'a refund',
-    async () => {
-      const { id } = await makePayment(service, tenant, 'succeeded')
-      const path = `/v1/payments/${id}/refunds`
-      return (url, key) => post(url, tenant, path, { amount: 500 }, { key })
-    },
-  ],
-  [
-    'a webhook endpoint',
-    () =>
-      Promise.resolve((url, key) =>
-        post(url, tenant, '/v1/webhook-endpoints', endpointBody, { key }),
-      ),
-  ],
-]
 
 test('a late retry names a payment whose details were deleted, and makes another', async () => {
   const key = randomUUID()
@@ -69,7 +50,12 @@ test('a late retry names a payment whose details were deleted, and makes another
   })
 })
 
-describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
+describe.each(keyedRequests)('a late retry of %s', (_, makePath, body) => {
+  const makeRequest = async () => {
+    const path = await makePath(service, tenant)
+    return (url: string, key: string) => post(url, tenant, path, body, { key })
+  }
+
   test('is replayed as long as the key is not deleted', async () => {
     const request = await makeRequest()
     const key = randomUUID()
@@ -165,16 +151,12 @@ test('a late retry of a capture is refused because of the payment’s status, an
 
 test('a late retry of an operation without a resource gets the time at which the key expired', async () => {
   const key = randomUUID()
-  const created = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', endpointBody)
-  const remove = (url: string) =>
-    fetchApi(`${url}${locationOf(created)}`, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key },
-    })
-  const first = await remove(service.apiUrl)
+  const created = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url: HOOK })
+  const delete_ = (url: string) => remove(url, tenant, locationOf(created) ?? '', { key })
+  const first = await delete_(service.apiUrl)
   await expire(key)
 
-  const late = await remove(gone.url)
+  const late = await delete_(gone.url)
 
   expect(first.status).toBe(200)
   expect(late.status).toBe(410)

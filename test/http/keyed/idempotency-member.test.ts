@@ -1,5 +1,4 @@
-// The member `idempotency` of answers: what it says, that the stored bytes come before it unchanged,
-// and that it is never stored.
+// The member `idempotency` of answers, which is added to the stored bytes and never stored.
 import { randomUUID } from 'node:crypto'
 import type { Request } from 'express'
 import { describe, expect, test } from '@jest/globals'
@@ -14,7 +13,7 @@ import { forFile, limitedApi } from '../../support/for-file.ts'
 import { startLimitedApiOn } from '../../support/limited-api.ts'
 import { finishIfOwner } from '../../support/record-phase.ts'
 import { service, tenant } from '../../support/shared-service.ts'
-import { expectProblem, makePayment } from '../payments.ts'
+import { expectProblem, keyedRequests } from '../payments.ts'
 
 const PREFER = 'return=representation-with-idempotency'
 const ALWAYS = { WEBHOOK_ALLOW_INSECURE: 'true', IDEMPOTENCY_MEMBER: 'always' }
@@ -39,26 +38,9 @@ function expectMember(
   expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(answer.text)))
 }
 
-const kinds: [string, () => Promise<string>, unknown, number][] = [
-  ['a payment', () => Promise.resolve('/v1/payments'), paymentBody(), 201],
-  [
-    'a decline',
-    () => Promise.resolve('/v1/payments'),
-    paymentBody({ payment_method: 'pm_card_chargeDeclined' }),
-    402,
-  ],
-  [
-    'a refund',
-    async () => `/v1/payments/${(await makePayment(service, tenant, 'succeeded')).id}/refunds`,
-    {},
-    201,
-  ],
-  [
-    'a webhook endpoint',
-    () => Promise.resolve('/v1/webhook-endpoints'),
-    { url: 'http://127.0.0.1:9/hooks' },
-    201,
-  ],
+const kinds: typeof keyedRequests = [
+  ...keyedRequests,
+  ['a decline', () => '/v1/payments', paymentBody({ payment_method: 'pm_card_chargeDeclined' })],
 ]
 
 describe.each([
@@ -70,15 +52,15 @@ describe.each([
       ? post(always.url, tenant, path, body, { key })
       : post(service.apiUrl, tenant, path, body, { key, headers: { prefer: applied } })
 
-  test.each(kinds)('reads it in %s, and in its replay', async (_, makePath, body, status) => {
-    const path = await makePath()
+  test.each(kinds)('reads it in %s, and in its replay', async (what, makePath, body) => {
+    const path = await makePath(service, tenant)
     const key = randomUUID()
 
     const first = await send(path, body, key)
     const stored = await post(service.apiUrl, tenant, path, body, { key })
     const replay = await send(path, body, key)
 
-    expect(stored.status).toBe(status)
+    expect(stored.status).toBe(what === 'a decline' ? 402 : 201)
     expect(stored.text).not.toContain('"idempotency"')
     expect(stored.headers.get('idempotent-replayed')).toBe('true')
     expectMember(first, stored, { replayed: false, applied })
@@ -107,7 +89,9 @@ test('a client reads it in a 202 as well, beside the other preferences', async (
 })
 
 test('a client reads it in the answer to a DELETE', async () => {
-  const { json } = await post(always.url, tenant, '/v1/webhook-endpoints', kinds[3]?.[2])
+  const { json } = await post(always.url, tenant, '/v1/webhook-endpoints', {
+    url: 'http://127.0.0.1:9/',
+  })
 
   const removed = await remove(always.url, tenant, `/v1/webhook-endpoints/${String(json['id'])}`)
 

@@ -1,5 +1,4 @@
-// What releases requests that wait for an operation, and that the watch keeps nothing of them
-// afterwards.
+// What releases requests that wait for an operation.
 import { randomUUID } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
@@ -96,15 +95,6 @@ describe('a waiting request is released', () => {
     expect(await isWaiting(otherWaiter)).toBe(true)
   })
 
-  test('by an announcement of several operations', async () => {
-    const refs = [unknownOperation(), unknownOperation(), unknownOperation()]
-    const waiting = refs.map((ref) => watch.wait(ref, LONG_MS, NEVER))
-
-    await announce(...refs)
-
-    await expect(Promise.all(waiting)).resolves.toHaveLength(3)
-  })
-
   test('with the announced operation, which one statement reads for all', async () => {
     const claims = [await claimedOperation(store), await claimedOperation(store)]
     const waiting = [...claims, ...claims].map((claim) => watch.wait(claim, LONG_MS, NEVER))
@@ -132,16 +122,6 @@ describe('a waiting request is released', () => {
     const claim = await claimedOperation(store)
     const waiting = watch.wait(claim, LONG_MS, NEVER)
     await finish(claim)
-
-    lookUp()
-
-    await expect(waiting).resolves.toMatchObject({ id: claim.id, status: 'completed' })
-  })
-
-  test('by the lookup when the operation was idle before the request waited', async () => {
-    const claim = await claimedOperation(store)
-    await finish(claim)
-    const waiting = watch.wait(claim, LONG_MS, NEVER)
 
     lookUp()
 
@@ -190,19 +170,17 @@ describe('a request does not wait at all', () => {
   })
 })
 
-describe('a request continues to wait', () => {
-  test('while a lookup finds its operation in progress', async () => {
-    const claim = await claimedOperation(store)
-    const idleClaim = await claimedOperation(store)
-    await finish(idleClaim)
-    const waiting = watch.wait(claim, LONG_MS, NEVER)
-    const other = watch.wait(idleClaim, LONG_MS, NEVER)
+test('a request continues to wait while a lookup finds its operation in progress', async () => {
+  const claim = await claimedOperation(store)
+  const idleClaim = await claimedOperation(store)
+  await finish(idleClaim)
+  const waiting = watch.wait(claim, LONG_MS, NEVER)
+  const other = watch.wait(idleClaim, LONG_MS, NEVER)
 
-    lookUp()
+  lookUp()
 
-    await other
-    expect(await isWaiting(waiting)).toBe(true)
-  })
+  await other
+  expect(await isWaiting(waiting)).toBe(true)
 })
 
 describe('looking up', () => {

@@ -1,8 +1,7 @@
 // How often keys were used again: what the statements count, for which keys, and for how long.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { SERVICE_ROLE } from '../../../src/config.ts'
-import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { asTenant } from '../../../src/db/connection/transaction.ts'
 import { deleteExpiredKeys } from '../../../src/recovery/reaper.ts'
 import { addReplays, listReplays } from '../../../src/http/keyed/replay-counter.ts'
@@ -10,18 +9,13 @@ import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { expireKeys } from '../../support/expired-keys.ts'
 import { claimedOperation, finish, pendingOperation } from '../../db/reservations.ts'
 import { database, store as owner } from '../../support/own-store.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 
 let store: Store
 let sql: Sql
 
-beforeAll(async () => {
-  store = openStore({
-    url: database.url,
-    applicationName: 'test service',
-    poolSize: 4,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
+beforeAll(() => {
+  store = openServiceStore(database.url)
   sql = store.sql
 })
 afterAll(() => store.close())
@@ -69,18 +63,6 @@ test('writes nothing for a key that does not exist, and the others of its batch'
 
   expect(await read(deleted)).toEqual([])
   expect(await read(ref)).toHaveLength(1)
-})
-
-test('shows a count to its own tenant only', async () => {
-  const ref = await pendingOperation(store)
-  const other = await pendingOperation(store)
-  await addReplays(sql, [countOf(ref)])
-
-  expect(await listReplays(sql, other.tenantId, [ref.id])).toEqual([])
-  const seen = await asTenant(sql, other.tenantId)`
-    select operation_id from key_replays where operation_id = ${ref.id}
-  `
-  expect(seen).toEqual([])
 })
 
 test('deletes a count with its key', async () => {

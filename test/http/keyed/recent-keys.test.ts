@@ -1,5 +1,4 @@
-// How many statements a keyed request needs after its authentication. A process that remembers a
-// key answers the same as one that does not.
+// How many statements a keyed request needs, with and without a key that the process remembers.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
@@ -152,21 +151,6 @@ describe('a key that this process remembers is looked up instead of reserved', (
     expectProblem(reused, 'idempotency-key-reused')
     expect(statements).toEqual(['find'])
   })
-
-  test.each([
-    ['without an amount', { amount: undefined }, 'invalid-field'],
-    ['with a negative amount', { amount: -1 }, 'invalid-amount'],
-    ['with an unknown field', { more: 1 }, 'unknown-field'],
-  ] as const)(
-    'and another request with it is validated: one %s',
-    async (_case, fields, problem) => {
-      await pay()
-
-      const invalid = await postPayment(api.url, tenant, paymentBody(fields), { key })
-
-      expectProblem(invalid, problem)
-    },
-  )
 
   test('and an amount with a fraction is no retry', async () => {
     await pay()

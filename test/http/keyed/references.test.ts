@@ -1,5 +1,4 @@
-// One order, one charge: a reference belongs to one payment of a tenant that may charge, whatever the
-// keys of the requests. The same for refunds.
+// One order, one charge: a reference belongs to one payment, or refund, that may succeed.
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { changeTenant } from '../../../src/db/tenants/tenants.ts'
@@ -281,14 +280,6 @@ describe('a second refund with a reference', () => {
 })
 
 describe('the reference', () => {
-  test('is in the events of its payment', async () => {
-    const reference = newReference()
-    await pay(reference)
-    const { json } = await get(service.apiUrl, tenant, '/v1/events?limit=2')
-
-    expect(json['data']).toMatchObject([{ data: { object: { reference } } }, {}])
-  })
-
   test.each(['', 'a'.repeat(256), 'order 1', 'Bestellung-ä', 'a\nb', 7, ['a']])(
     'may not be %j',
     async (reference) => {

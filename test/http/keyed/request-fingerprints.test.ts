@@ -1,5 +1,4 @@
-// The fingerprints of keyed requests: equal exactly for requests that ask for the same, under this
-// schema and under later ones.
+// Fingerprints are equal exactly for requests that ask for the same, now and by later schemas.
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'

@@ -1,23 +1,17 @@
-// What a retry gets while its operation has no response. No worker runs: the tests claim and give back as a
-// worker does, by its statements. With `Prefer: respond-async` it is what the first request got: the 202, as
-// long as the operation goes on by itself. Retry-After says when that for which the operation waits is due.
+// What a retry gets while its operation has no response. No worker runs.
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { claimOrThrow, failed, giveBack, pending, unknown } from '../../db/reservations.ts'
 import { type ApiResponse, paymentBody, postPayment } from '../../support/client.ts'
-import { limitedApi, tenantOf } from '../../support/for-file.ts'
+import { anotherApi, limitedApi, tenantOf } from '../../support/for-file.ts'
 import { expectProblem } from '../payments.ts'
 
 const api = limitedApi({ LEASE_MS: '60000', SWEEP_INTERVAL_MS: '8000' })
 const tenant = tenantOf(api)
-/** Another API process, which has not served the keys before. */
-let otherUrl: string
-
-beforeAll(async () => {
-  otherUrl = (await api.serve({})).url
-})
+/** It has not served the keys before. */
+const other = anotherApi(api, {})
 
 const send = (key: string, prefer?: string, url = api.url) =>
   postPayment(url, tenant, paymentBody(), {
@@ -55,7 +49,7 @@ test.each(['respond-async', undefined])(
     expectSame202(retry, first)
     expect(retry.headers.get('preference-applied')).toBe('respond-async')
     expect(reserved.mock.calls).toEqual([[showId('tnt', tenant.id), 'in_progress']])
-    expectSame202(await send(key, 'respond-async', otherUrl), first)
+    expectSame202(await send(key, 'respond-async', other.url), first)
     const jobs = await api.store.sql`
       select from atomic_jobs.job where data ->> 'operationId' = ${(await operationOf(key)).id}
     `
@@ -142,81 +136,54 @@ function expectWait(answer: ApiResponse, seconds: number): void {
   expect(Number(header)).toBeLessThanOrEqual(most)
 }
 
-describe('a running operation', () => {
-  test('is asked for soon after its worker took it', async () => {
-    const operation = await accept()
-    await claimOrThrow(api.store.sql, operation)
+const claim = (operation: OperationRef) => claimOrThrow(api.store.sql, operation)
+const leasedFor = (seconds: number) => async (operation: OperationRef) => {
+  await claim(operation)
+  await setLease(operation, seconds)
+}
+const givenBack = (result: typeof pending) => async (operation: OperationRef) =>
+  giveBack(api.store, await claim(operation), result)
 
-    expectWait(await operation.retry(), 1)
-  })
+test.each<[string, number, (operation: OperationRef) => Promise<unknown>]>([
+  ['a running operation that its worker took just now', 1, claim],
+  ['a running operation, as long as its worker has had it', 23, leasedFor(40)],
+  ['a running operation, to the end of its lease at the latest', 12, leasedFor(12)],
+  ['an operation whose worker is gone, until the sweeper takes over', 8, leasedFor(-1)],
+  ['a pending operation whose job waits for a worker', 1, () => Promise.resolve()],
+  [
+    'a pending operation, until its job is tried again',
+    45,
+    async (operation) => {
+      await givenBack(pending)(operation)
+      await api.store.sql`
+        update atomic_jobs.job set state = 'retry', start_after = now() + interval '45 seconds'
+        where data ->> 'operationId' = ${operation.id}
+      `
+    },
+  ],
+  [
+    'a pending operation without a job, until the sweeper gives it one',
+    8,
+    async (operation) => {
+      await givenBack(pending)(operation)
+      await api.store
+        .sql`delete from atomic_jobs.job where data ->> 'operationId' = ${operation.id}`
+    },
+  ],
+  ['an unknown outcome', 5, givenBack({ ...unknown, checkDelaysSeconds: [5] })],
+  [
+    'an unknown outcome that is looked up late',
+    3_600,
+    givenBack({ ...unknown, checkDelaysSeconds: [3_600] }),
+  ],
+  [
+    'an unknown outcome that waits for a person',
+    3_600,
+    givenBack({ ...unknown, checkDelaysSeconds: [] }),
+  ],
+])('Retry-After of %s is about %d s', async (_, seconds, arrange) => {
+  const operation = await accept()
+  await arrange(operation)
 
-  test('is asked for again after as long as its worker has had it', async () => {
-    const operation = await accept()
-    await claimOrThrow(api.store.sql, operation)
-    await setLease(operation, 40)
-
-    expectWait(await operation.retry(), 23)
-  })
-
-  test('is asked for at the end of its lease at the latest, when the sweeper takes over', async () => {
-    const operation = await accept()
-    await claimOrThrow(api.store.sql, operation)
-    await setLease(operation, 12)
-    expectWait(await operation.retry(), 12)
-
-    await setLease(operation, -1)
-    expectWait(await operation.retry(), 8)
-  })
-})
-
-describe('a pending operation', () => {
-  test('is asked for soon while its job waits for a worker', async () => {
-    const operation = await accept()
-
-    expectWait(await operation.retry(), 1)
-  })
-
-  test('is asked for when its job is tried again', async () => {
-    const operation = await accept()
-    await giveBack(api.store, await claimOrThrow(api.store.sql, operation), pending)
-    await api.store.sql`
-      update atomic_jobs.job set state = 'retry', start_after = now() + interval '45 seconds'
-      where data ->> 'operationId' = ${operation.id}
-    `
-    expectWait(await operation.retry(), 45)
-  })
-
-  test('is asked for when the sweeper gives it a job, if it has none', async () => {
-    const operation = await accept()
-    await giveBack(api.store, await claimOrThrow(api.store.sql, operation), pending)
-    await api.store.sql`delete from atomic_jobs.job where data ->> 'operationId' = ${operation.id}`
-
-    expectWait(await operation.retry(), 8)
-  })
-})
-
-describe('an unknown outcome', () => {
-  test('that is looked up in an hour is asked for in about an hour', async () => {
-    const operation = await accept()
-    const claim = await claimOrThrow(api.store.sql, operation)
-    await giveBack(api.store, claim, { ...unknown, checkDelaysSeconds: [5, 3_600] })
-    const soon = await operation.retry()
-    await api.store.sql`
-      update idempotency_keys set next_check_at = now() + interval '1 hour'
-      where tenant_id = ${tenant.id} and id = ${operation.id}
-    `
-    const later = await operation.retry()
-
-    expectProblem(soon, 'outcome-unknown')
-    expectWait(soon, 5)
-    expectWait(later, 3_600)
-  })
-
-  test('that no one looks up any more waits for a person, in steps of an hour', async () => {
-    const operation = await accept()
-    const claim = await claimOrThrow(api.store.sql, operation)
-    await giveBack(api.store, claim, { ...unknown, checkDelaysSeconds: [] })
-
-    expectWait(await operation.retry(), 3_600)
-  })
+  expectWait(await operation.retry(), seconds)
 })

@@ -1,16 +1,9 @@
-// The version of stored responses: what is written, and what a process does with a response of
-// another version, in the middle of a deployment.
+// Stored responses of another version, in the middle of a deployment.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
 import { service, tenant } from '../../support/shared-service.ts'
-import { executedKinds, expectProblem, expectReplay } from '../payments.ts'
-
-const endpointBody = { url: 'http://127.0.0.1:9/hooks' }
-const kinds: [string, string, unknown][] = [
-  ['a payment', '/v1/payments', paymentBody()],
-  ['a webhook endpoint', '/v1/webhook-endpoints', endpointBody],
-]
+import { executedKinds, expectProblem, expectReplay, keyedRequests } from '../payments.ts'
 
 async function readVersion(key: string): Promise<unknown> {
   const [row] = await service.store.sql`
@@ -26,7 +19,8 @@ async function setVersion(key: string, version: number): Promise<void> {
   `
 }
 
-test.each(kinds)('%s is stored with the current version', async (_, path, body) => {
+test.each(keyedRequests)('%s is stored with the current version', async (_, makePath, body) => {
+  const path = await makePath(service, tenant)
   const key = randomUUID()
   await post(service.apiUrl, tenant, path, body, { key })
 
@@ -40,18 +34,23 @@ test('so is the answer of a key that is canceled before its request', async () =
   expect(await readVersion(key)).toBe(2)
 })
 
-test.each(kinds)('%s of an older version is replayed byte for byte', async (_, path, body) => {
-  const key = randomUUID()
-  const first = await post(service.apiUrl, tenant, path, body, { key })
-  await setVersion(key, 1)
+test.each(keyedRequests)(
+  '%s of an older version is replayed byte for byte',
+  async (_, makePath, body) => {
+    const path = await makePath(service, tenant)
+    const key = randomUUID()
+    const first = await post(service.apiUrl, tenant, path, body, { key })
+    await setVersion(key, 1)
 
-  expectReplay(await post(service.apiUrl, tenant, path, body, { key }), first)
-  expect(await readVersion(key)).toBe(1)
-})
+    expectReplay(await post(service.apiUrl, tenant, path, body, { key }), first)
+    expect(await readVersion(key)).toBe(1)
+  },
+)
 
-test.each(kinds)(
+test.each(keyedRequests)(
   '%s of a newer version is not guessed: 503, until a process can read it',
-  async (_, path, body) => {
+  async (_, makePath, body) => {
+    const path = await makePath(service, tenant)
     const key = randomUUID()
     const first = await post(service.apiUrl, tenant, path, body, { key })
     await setVersion(key, 3)

@@ -1,5 +1,4 @@
-// Which retries get the answer of a key, over HTTP: those that ask for the same in other words, and
-// those that a process of another version serves in the middle of a deployment.
+// Which retries get the answer of a key, also in the middle of a deployment.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { fingerprintRequest } from '../../../src/domain/idempotency/idempotency-key.ts'
@@ -17,10 +16,10 @@ const otherApi = forFile(() =>
 const CHARGED = ['payment_intent.create', 'payment_intent.capture']
 
 describe('a retry that spells out a default', () => {
-  const kinds: [string, () => Promise<string>, unknown, unknown][] = [
+  const kinds: [string, () => Promise<string> | string, unknown, unknown][] = [
     [
       'of a payment',
-      () => Promise.resolve('/v1/payments'),
+      () => '/v1/payments',
       paymentBody({ capture_method: 'automatic', customer: null, metadata: {} }),
       paymentBody({ description: null }),
     ],
@@ -39,7 +38,7 @@ describe('a retry that spells out a default', () => {
     ],
     [
       'of a webhook endpoint',
-      () => Promise.resolve('/v1/webhook-endpoints'),
+      () => '/v1/webhook-endpoints',
       { url: 'http://127.0.0.1:9/hooks', description: null },
       { url: 'http://127.0.0.1:9/hooks', event_types: ['*'] },
     ],
@@ -54,16 +53,6 @@ describe('a retry that spells out a default', () => {
     expect([200, 201]).toContain(first.status)
     for (const url of [service.apiUrl, otherApi.url]) {
       expectReplay(await post(url, tenant, path, retried, { key }), first)
-    }
-  })
-
-  test('and asks for something else in another field gets 422', async () => {
-    const key = randomUUID()
-    await postPayment(service.apiUrl, tenant, paymentBody(), { key })
-
-    for (const url of [service.apiUrl, otherApi.url]) {
-      const body = paymentBody({ capture_method: 'automatic', description: 'another' })
-      expectProblem(await postPayment(url, tenant, body, { key }), 'idempotency-key-reused')
     }
   })
 })

@@ -1,5 +1,4 @@
-// The forms that one header may have, and what the answers to invalid requests have in common. The corpus
-// of `verify/fuzz` checks which problem each invalid request gets.
+// What answers to invalid requests have in common. `verify/fuzz` has each request and its problem.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
@@ -51,6 +50,7 @@ describe('an invalid request', () => {
     const answer = await payWith({ 'idempotency-key': randomUUID(), ...headers })
     expectWhole(answer, type)
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
+    expect(answer.headers.get('link')).toContain('/.well-known/idempotency-policy')
   })
 
   test.each(['PUT', 'DELETE', 'PATCH'])('returns 405 with Allow for %s', async (method) => {
@@ -110,16 +110,14 @@ test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be %j', async (schem
   expect((await pay({ authorization: `${scheme} ${tenant.apiKey}` })).status).toBe(202)
 })
 
-describe('a URL names the key', () => {
-  test.each(['...', '.a', '%2e', '%2E%2E', 'a/../b', '/', '?', '#', '\\', 'a;b', '~', '"a b"'])(
-    '%j',
-    async (key) => {
-      expect((await pay({}, key)).status).toBe(202)
-      const text = key.startsWith('"') ? key.slice(1, -1) : key
-      const path = `/v1/idempotency-keys/${encodeURIComponent(text)}`
+test.each(['...', '.a', '%2e', '%2E%2E', 'a/../b', '/', '?', '#', '\\', 'a;b', '~', '"a b"'])(
+  'a URL names the key %j',
+  async (key) => {
+    expect((await pay({}, key)).status).toBe(202)
+    const text = key.startsWith('"') ? key.slice(1, -1) : key
+    const path = `/v1/idempotency-keys/${encodeURIComponent(text)}`
 
-      expect((await get(api.url, tenant, path)).json).toMatchObject({ key: text })
-      expect((await post(api.url, tenant, `${path}/cancel`, {})).status).toBe(200)
-    },
-  )
-})
+    expect((await get(api.url, tenant, path)).json).toMatchObject({ key: text })
+    expect((await post(api.url, tenant, `${path}/cancel`, {})).status).toBe(200)
+  },
+)
