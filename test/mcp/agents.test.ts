@@ -1,5 +1,4 @@
-// Agents that pay for the same orders, lose answers, crash, retry with other keys and reorder their
-// calls. The log of the provider has at most one charge for each order.
+// Agents that lose answers, crash and retry with other keys charge each order once.
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

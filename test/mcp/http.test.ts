@@ -1,5 +1,4 @@
-// The MCP server over streamable HTTP: it serves the SDK's client, and nobody without its token, with
-// another host or from a web page.
+// The MCP server over HTTP serves nobody without its token, with another host or from a web page.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -76,35 +75,33 @@ async function send({ method = 'POST', path = '/mcp', headers = {}, body = PING 
   return { status: response.statusCode, text, headers: response.headers }
 }
 
-describe('a request', () => {
-  test.each<[string, number, Sent]>([
-    ['with the token', 200, {}],
-    ['with the scheme in lower case', 200, { headers: { authorization: `bearer ${TOKEN}` } }],
-    ['with two spaces after the scheme', 200, { headers: { authorization: `BEARER  ${TOKEN}` } }],
-    ['with another scheme', 401, { headers: { authorization: `Basic ${TOKEN}` } }],
-    ['with a token without a scheme', 401, { headers: { authorization: TOKEN } }],
-    ['with an allowed host', 200, { headers: { host: 'mcp.example.com' } }],
-    ['from an allowed page', 200, { headers: { origin: 'https://app.example.com' } }],
-    ['without a token', 401, { headers: { authorization: '' } }],
-    ['with another token', 401, { headers: { authorization: `Bearer ${TOKEN}x` } }],
-    ['with the host of another site', 403, { headers: { host: 'evil.example' } }],
-    ['with a host that only begins well', 403, { headers: { host: '127.0.0.1.evil.example' } }],
-    ['from a page of another site', 403, { headers: { origin: 'https://evil.example' } }],
-    ['from a local page', 403, { headers: { origin: 'http://127.0.0.1:8080' } }],
-    ['from a page without an origin', 403, { headers: { origin: 'null' } }],
-    ['with another path', 404, { path: '/' }],
-    ['for a stream', 405, { method: 'GET' }],
-    ['for the end of a session', 405, { method: 'DELETE' }],
-    ['with a body that is too large', 413, { body: `"${'a'.repeat(200_000)}"` }],
-    ['without JSON', 400, { body: '{' }],
-  ])('%s gets %d', async (_, status, sent) => {
-    const answer = await send(sent)
+test.each<[string, number, Sent]>([
+  ['with the token', 200, {}],
+  ['with the scheme in lower case', 200, { headers: { authorization: `bearer ${TOKEN}` } }],
+  ['with two spaces after the scheme', 200, { headers: { authorization: `BEARER  ${TOKEN}` } }],
+  ['with another scheme', 401, { headers: { authorization: `Basic ${TOKEN}` } }],
+  ['with a token without a scheme', 401, { headers: { authorization: TOKEN } }],
+  ['with an allowed host', 200, { headers: { host: 'mcp.example.com' } }],
+  ['from an allowed page', 200, { headers: { origin: 'https://app.example.com' } }],
+  ['without a token', 401, { headers: { authorization: '' } }],
+  ['with another token', 401, { headers: { authorization: `Bearer ${TOKEN}x` } }],
+  ['with the host of another site', 403, { headers: { host: 'evil.example' } }],
+  ['with a host that only begins well', 403, { headers: { host: '127.0.0.1.evil.example' } }],
+  ['from a page of another site', 403, { headers: { origin: 'https://evil.example' } }],
+  ['from a local page', 403, { headers: { origin: 'http://127.0.0.1:8080' } }],
+  ['from a page without an origin', 403, { headers: { origin: 'null' } }],
+  ['with another path', 404, { path: '/' }],
+  ['for a stream', 405, { method: 'GET' }],
+  ['for the end of a session', 405, { method: 'DELETE' }],
+  ['with a body that is too large', 413, { body: `"${'a'.repeat(200_000)}"` }],
+  ['without JSON', 400, { body: '{' }],
+])('a request %s gets %d', async (_, status, sent) => {
+  const answer = await send(sent)
 
-    expect(answer.status).toBe(status)
-    expect(answer.text).not.toContain(TOKEN)
-    expect(answer.text).not.toContain(tenant.apiKey)
-    expect(answer.headers['access-control-allow-origin']).toBeUndefined()
-  })
+  expect(answer.status).toBe(status)
+  expect(answer.text).not.toContain(TOKEN)
+  expect(answer.text).not.toContain(tenant.apiKey)
+  expect(answer.headers['access-control-allow-origin']).toBeUndefined()
 })
 
 test('listens on loopback alone unless told otherwise', () => {

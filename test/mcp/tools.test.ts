@@ -1,5 +1,4 @@
-// The tools over stdio, as an MCP client starts them: what they do, what they say, and whether their
-// annotations are true.
+// The tools over stdio: what they do and say, and whether their annotations are true.
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
@@ -33,9 +32,7 @@ const order = (fields: Record<string, unknown> = {}) => ({
 const executed = () => service.provider.executed()
 
 const kindsOf = async ({ payment }: { readonly payment?: Answer['payment'] | undefined }) =>
-  (await executed())
-    .filter(({ metadata }) => metadata['atomic_payment'] === payment?.id)
-    .map(({ kind }) => kind)
+  (await service.executedFor({ id: payment?.id })).map(({ kind }) => kind)
 
 const held = () => agent.call('pay', order({ capture_method: 'manual' }))
 

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll } from '@jest/globals'
 import { startAdminApi, type AdminApi } from './admin.ts'
 import { startLimitedApi, type LimitedApi } from './limited-api.ts'
+import type { ServedApi } from './served-api.ts'
 import { startServiceInProcess, type ServiceInProcess } from './service-in-process.ts'
 import { startService, type OwnService, type Tenant } from './service.ts'
 
@@ -31,6 +32,13 @@ export const adminApi = (...options: Parameters<typeof startAdminApi>): AdminApi
 
 export const limitedApi = (...options: Parameters<typeof startLimitedApi>): LimitedApi =>
   forFile(() => startLimitedApi(...options))
+
+/** Another API of a limited one, which is declared before it and stops it. */
+export function anotherApi(api: LimitedApi, settings: Record<string, string>): ServedApi {
+  const served = {} as ServedApi
+  beforeAll(async () => void Object.assign(served, await api.serve(settings)))
+  return served
+}
 
 export const ownService = (...options: Parameters<typeof startService>): OwnService =>
   forFile(() => startService(...options))

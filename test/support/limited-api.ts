@@ -1,9 +1,7 @@
 // Runs an API without a worker inside the test process, with its own database. Accepted operations
 // stay unfinished, so that a test controls when a limit is reached.
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { connect } from 'node:net'
 import pino from 'pino'
 import { readConfig } from '../../src/config.ts'
 import type { Store } from '../../src/db/connection/client.ts'
@@ -79,33 +77,5 @@ async function startOn(
       await store.close()
       await database.drop()
     },
-  }
-}
-
-/** Sends bytes over a TCP connection, and resolves to all received bytes when it closes. */
-export async function exchangeRaw(url: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  const received: Buffer[] = []
-  socket.on('data', (chunk) => received.push(chunk))
-  socket.on('error', () => {})
-  socket.write(bytes)
-  await once(socket, 'close')
-  return Buffer.concat(received).toString()
-}
-
-/** Parses a raw HTTP response. */
-export function parseRaw(answer: string) {
-  const [head = '', body = ''] = answer.split('\r\n\r\n')
-  const [line = '', ...headers] = head.split('\r\n')
-  return {
-    status: Number(line.split(' ')[1]),
-    headers: Object.fromEntries(
-      headers.map((header) => {
-        const [name = '', ...value] = header.split(': ')
-        return [name.toLowerCase(), value.join(': ')]
-      }),
-    ) as Record<string, string>,
-    json: JSON.parse(body) as Record<string, unknown>,
   }
 }

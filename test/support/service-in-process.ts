@@ -30,6 +30,8 @@ export interface ServiceInProcess {
   /** Connects as the owner of the database. */
   readonly store: Store
   readonly provider: RunningProvider
+  /** The calls about a payment that the provider executed. */
+  executedFor(payment: { readonly id?: unknown }): ReturnType<RunningProvider['executed']>
   /** Without fees by default. */
   createTenant(fees?: FeeSchedule): Promise<Tenant>
   /** While it works, what is accepted begins at once. */
@@ -76,6 +78,10 @@ export async function startServiceInProcess(
     store,
     provider,
     worker,
+    async executedFor({ id }) {
+      const calls = await provider.executed()
+      return calls.filter(({ metadata }) => metadata['atomic_payment'] === id)
+    },
     async createTenant(fees = { basisPoints: 0, fixedMinor: 0 }) {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
       const id = await createTenant(store, { name: 'test', apiKey })

@@ -1,20 +1,15 @@
-// The time limits for clients, and the problems for requests that Node refuses before the app sees
-// them.
+// The time limits for clients, and the problems for requests that the app never sees.
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { exchangeRaw, parseRaw } from '../../support/limited-api.ts'
-import { limitedApi } from '../../support/for-file.ts'
+import { describe, expect, test } from '@jest/globals'
+import { anotherApi, limitedApi } from '../../support/for-file.ts'
+import { sendRaw } from '../rude-clients/raw-connection.ts'
 
 const BRIEF = { HTTP_KEEP_ALIVE_SECONDS: '1' }
 const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 30_000 }
 
 const api = limitedApi(BRIEF, TIMEOUTS)
-let stripeUrl: string
-
-beforeAll(async () => {
-  stripeUrl = (await api.serve({ ...BRIEF, IDEMPOTENCY_FLAVOR: 'stripe' })).url
-})
+const stripe = anotherApi(api, { ...BRIEF, IDEMPOTENCY_FLAVOR: 'stripe' })
 
 const HOST = 'host: api\r\n'
 
@@ -33,7 +28,7 @@ const refused: [what: string, type: string, status: number, bytes: string][] = [
 
 describe('a malformed request is answered with a problem:', () => {
   test.each(refused)('%s', async (_what, type, status, bytes) => {
-    const answer = parseRaw(await exchangeRaw(api.url, bytes))
+    const [answer] = await (await sendRaw(api.url, bytes)).untilClosed()
 
     expect(answer).toMatchObject({
       status,
@@ -44,19 +39,19 @@ describe('a malformed request is answered with a problem:', () => {
       },
       json: { type: `/problems/${type}`, status },
     })
-    expect(answer.headers['request-id']).toMatch(/^req_/)
-    expect(answer.headers).not.toHaveProperty('stripe-should-retry')
+    expect(answer?.headers['request-id']).toMatch(/^req_/)
+    expect(answer?.headers).not.toHaveProperty('stripe-should-retry')
   })
 
   test.each(refused)('%s, in the flavor stripe', async (_what, type, _status, bytes) => {
-    const answer = parseRaw(await exchangeRaw(stripeUrl, bytes))
+    const [answer] = await (await sendRaw(stripe.url, bytes)).untilClosed()
 
-    expect(answer.status).toBeGreaterThanOrEqual(400)
-    expect(answer.headers).toMatchObject({
+    expect(answer?.status).toBeGreaterThanOrEqual(400)
+    expect(answer?.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'stripe-should-retry': 'false',
     })
-    expect(answer.json).toMatchObject({
+    expect(answer?.json).toMatchObject({
       error: { doc_url: `/problems/${type}`, message: expect.any(String) },
     })
   })
@@ -86,5 +81,6 @@ test('a client that requests a tunnel is disconnected', async () => {
   socket.write(`CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`)
   await once(socket, 'close')
 
-  expect(await exchangeRaw(api.url, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/ 200 /)
+  const other = await sendRaw(api.url, 'GET /healthz HTTP/1.0\r\n\r\n')
+  expect(await other.untilClosed()).toMatchObject([{ status: 200 }])
 })

@@ -1,4 +1,4 @@
-// The limit on requests that are worked on at a time, and how many of one tenant.
+// The limits on connections, and on requests that are worked on at a time, in all and of one tenant.
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,12 +11,12 @@ import { eventSources } from '../../../src/provider/adapters.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { limitedApi } from '../../support/for-file.ts'
-import { exchangeRaw } from '../../support/limited-api.ts'
 import { listening } from '../../support/listening.ts'
 import type { ServedApi } from '../../support/served-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { lockTable, untilWaitingForLock } from '../rude-clients/locked-keys.ts'
+import { paymentBytes, sendRaw } from '../rude-clients/raw-connection.ts'
 
 /** One database for all APIs. */
 const limited = limitedApi()
@@ -196,11 +196,11 @@ test('an answer that its client does not read occupies no slot', async () => {
   // The answer has begun to arrive. It is not read any further.
   await once(nonReader, 'readable')
 
-  const other = await exchangeRaw(url, 'GET /small HTTP/1.0\r\n\r\n')
+  const other = await (await sendRaw(url, 'GET /small HTTP/1.0\r\n\r\n')).untilClosed()
   nonReader.destroy()
   await stop()
 
-  expect(other).toMatch(/ 200 [^]*\r\n\r\nsmall$/)
+  expect(other).toMatchObject([{ status: 200, body: 'small' }])
 })
 
 test('a request that waits for its result occupies no slot', async () => {
@@ -255,4 +255,22 @@ test('a request that is accepted while too many wait gets 202 at once', async ()
   const answer = await postPayment(api.url, tenant, undefined, { headers: { prefer: 'wait=20' } })
 
   expect(answer.status).toBe(202)
+})
+
+test('beyond the limit a new connection is closed, and those before stay', async () => {
+  await serve({ MAX_CONNECTIONS: '1' })
+  const tenant = await limited.createTenant()
+  const { locked, release } = await lockTable(limited)
+  const paying = await sendRaw(api.url, paymentBytes(tenant, 'first'))
+  await untilWaitingForLock(limited)
+
+  const other = await sendRaw(api.url, paymentBytes(tenant, 'other'))
+  expect(await other.untilClosed()).toEqual([])
+  release()
+  await locked
+  const [answer] = await paying.untilAnswered(1)
+  paying.socket.destroy()
+
+  expect(answer?.status).toBe(202)
+  expect(await countKeys(tenant)).toBe(1)
 })

@@ -1,5 +1,4 @@
-// Tests that guessing API keys costs the guesser: beyond a limit for its address, no key is looked up
-// in the store.
+// Beyond a limit for its address, no guessed API key is looked up in the store.
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { makeApiKey } from '../../../src/db/tenants/api-keys.ts'
 import { createInvalidKeysLimit } from '../../../src/http/limits/invalid-keys.ts'

@@ -1,7 +1,7 @@
 // How long connections may be idle: as long as a load balancer in front keeps them in its pool.
 import { setTimeout as delay } from 'node:timers/promises'
-import { beforeAll, expect, test } from '@jest/globals'
-import { limitedApi } from '../../support/for-file.ts'
+import { expect, test } from '@jest/globals'
+import { anotherApi, limitedApi } from '../../support/for-file.ts'
 import { requestBytes, sendRaw, type RawConnection } from '../rude-clients/raw-connection.ts'
 
 const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 1_000 }
@@ -11,11 +11,7 @@ const IDLE_MS = 11_000
 const POOL = 60
 
 const api = limitedApi({ WAIT_MAX_SECONDS: '0' }, TIMEOUTS)
-let briefUrl: string
-
-beforeAll(async () => {
-  briefUrl = (await api.serve({ WAIT_MAX_SECONDS: '0', HTTP_KEEP_ALIVE_SECONDS: '1' })).url
-})
+const brief = anotherApi(api, { WAIT_MAX_SECONDS: '0', HTTP_KEEP_ALIVE_SECONDS: '1' })
 
 const open = (url: string, count: number, bytes: string): Promise<RawConnection[]> =>
   Promise.all(Array.from({ length: count }, () => sendRaw(url, bytes)))
@@ -46,7 +42,7 @@ test('an answer says for how long its connection is kept', async () => {
 })
 
 test('HTTP_KEEP_ALIVE_SECONDS limits the time between two requests', async () => {
-  const [connection] = await open(briefUrl, 1, requestBytes())
+  const [connection] = await open(brief.url, 1, requestBytes())
   const startedAt = performance.now()
   const answers = await connection?.untilClosed()
 
@@ -55,7 +51,7 @@ test('HTTP_KEEP_ALIVE_SECONDS limits the time between two requests', async () =>
 })
 
 test('the limit for headers is above it', async () => {
-  const [connection] = await open(briefUrl, 1, '')
+  const [connection] = await open(brief.url, 1, '')
   const startedAt = performance.now()
   const answers = await connection?.untilClosed()
 

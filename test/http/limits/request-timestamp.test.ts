@@ -1,16 +1,12 @@
 // The optional Request-Timestamp: its signature, its maximum age, and the setting that requires it.
 import { createHmac } from 'node:crypto'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { paymentBody, post, remove } from '../../support/client.ts'
-import { limitedApi, tenantOf } from '../../support/for-file.ts'
+import { anotherApi, limitedApi, tenantOf } from '../../support/for-file.ts'
 
 const api = limitedApi()
 const tenant = tenantOf(api)
-let strictUrl: string
-
-beforeAll(async () => {
-  strictUrl = (await api.serve({ REQUEST_MAX_AGE_SECONDS: '10' })).url
-})
+const strict = anotherApi(api, { REQUEST_MAX_AGE_SECONDS: '10' })
 
 const PATH = '/v1/payments'
 const BODY = JSON.stringify(paymentBody())
@@ -36,7 +32,7 @@ describe('a request with a Request-Timestamp', () => {
   test('is served when the timestamp is valid', async () => {
     expect((await send(api.url, timestamp())).status).toBe(202)
     expect((await send(api.url, timestamp(200))).status).toBe(202)
-    expect((await send(strictUrl, timestamp())).status).toBe(202)
+    expect((await send(strict.url, timestamp())).status).toBe(202)
   })
 
   test.each([
@@ -63,8 +59,8 @@ describe('a request with a Request-Timestamp', () => {
   })
 
   test('is refused after REQUEST_MAX_AGE_SECONDS, and its idempotency key stays unused', async () => {
-    const refused = await send(strictUrl, timestamp(20), 'again')
-    const again = await send(strictUrl, timestamp(), 'again')
+    const refused = await send(strict.url, timestamp(20), 'again')
+    const again = await send(strict.url, timestamp(), 'again')
 
     expect(refused.json).toMatchObject({ type: '/problems/request-too-old' })
     expect(again.status).toBe(202)
@@ -74,7 +70,7 @@ describe('a request with a Request-Timestamp', () => {
     const path = '/v1/webhook-endpoints/we_1'
     const headers = { 'request-timestamp': timestamp(0, `DELETE.${path}.`) }
 
-    const answer = await remove(strictUrl, tenant, path, { headers })
+    const answer = await remove(strict.url, tenant, path, { headers })
 
     expect(answer.json).toMatchObject({ type: '/problems/resource-not-found' })
   })
@@ -82,7 +78,7 @@ describe('a request with a Request-Timestamp', () => {
 
 test('a request without a Request-Timestamp is served only when the settings do not require one', async () => {
   expect((await send(api.url, undefined)).status).toBe(202)
-  expect(await send(strictUrl, undefined)).toMatchObject({
+  expect(await send(strict.url, undefined)).toMatchObject({
     status: 400,
     json: { type: '/problems/request-timestamp-missing' },
   })

@@ -1,5 +1,4 @@
-// The circuit breaker around the store, and what a request does that loses its connection to the database
-// during the reservation.
+// The circuit breaker around the store, and connections that are lost during a reservation.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { StoreTimeoutError } from '../../../src/db/connection/store-errors.ts'

@@ -1,7 +1,7 @@
 // Clients that disconnect at every point of a request.
 import type { Socket } from 'node:net'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
+import { paymentBody, postPayment } from '../../support/client.ts'
 import { connectionsOf, paymentBytes, sendRaw, watchAccepted } from './raw-connection.ts'
 import { until } from '../../support/until.ts'
 import { serviceInProcess, tenantOf } from '../../support/for-file.ts'
@@ -69,7 +69,7 @@ describe.each(disconnects)('a connection whose client %s', (how, disconnect) => 
 
     expect(retry.status).toBe(201)
     expect(retry.headers.get('idempotent-replayed')).toBe('true')
-    expect(await executedFor(retry)).toHaveLength(2)
+    expect(await service.executedFor(retry.json)).toHaveLength(2)
     expect(faults).toEqual([])
   })
 
@@ -81,39 +81,11 @@ describe.each(disconnects)('a connection whose client %s', (how, disconnect) => 
     const retry = await postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
 
     expect(retry.status).toBe(201)
-    expect(await executedFor(retry)).toHaveLength(2)
+    expect(await service.executedFor(retry.json)).toHaveLength(2)
     expect(await statusOf(key)).toBe('completed')
     expect(faults).toEqual([])
   })
 })
-
-describe('the same payment sent twice on a connection', () => {
-  test('is executed once, and both answers have the same bytes', async () => {
-    const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, 'twice').repeat(2))
-    const [first, second] = await connection.untilAnswered(2)
-    connection.socket.destroy()
-
-    expect(first?.status).toBe(201)
-    expect(first?.headers).not.toHaveProperty('idempotent-replayed')
-    expect(second).toMatchObject({
-      status: 201,
-      body: first?.body,
-      headers: { 'idempotent-replayed': 'true' },
-    })
-    expect(await service.store.sql`select from idempotency_keys where key = 'twice'`).toHaveLength(
-      1,
-    )
-    expect(await executedFor({ json: JSON.parse(first?.body ?? '{}') })).toHaveLength(2)
-  })
-})
-
-/**
- * The executed provider calls of a payment; a payment needs an authorization and a capture.
- */
-async function executedFor({ json }: Pick<ApiResponse, 'json'>) {
-  const executed = await service.provider.executed()
-  return executed.filter(({ metadata }) => metadata['atomic_payment'] === json['id'])
-}
 
 async function untilAllAreGone(): Promise<void> {
   await until(async () => (await connectionsOf(service.server)) === 0)

@@ -1,5 +1,4 @@
-// Requests whose framing is ambiguous, malformed or too large, sent byte by byte, and clients that still send
-// their request when its answer is ready, and read only then.
+// Requests whose framing is ambiguous, malformed or too large, byte by byte.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { paymentBody } from '../../support/client.ts'
 import { type LimitedApi, startLimitedApi } from '../../support/limited-api.ts'

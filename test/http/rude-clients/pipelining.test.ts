@@ -1,5 +1,4 @@
-// Pipelined requests: clients that send the next request before they have the answer to the last
-// one.
+// Clients that send the next request before they have the answer to the last one.
 import type { Socket } from 'node:net'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { AHEAD_MAX } from '../../../src/http/limits/api-server.ts'
