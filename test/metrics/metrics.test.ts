@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import type { HealthFigures } from '../../src/metrics/store-gauges.ts'
 import { createMetrics, type Metrics, definitions, PREFIX } from '../../src/metrics/metrics.ts'
-import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
+import {
+  apiCircuits,
+  apiObserver,
+  engineObserver,
+  workerCircuits,
+} from '../../src/metrics/observers.ts'
 import { exportStoreGauges } from '../../src/metrics/store-gauges.ts'
 import { parseExposition } from './exposition.ts'
 
@@ -286,4 +291,30 @@ test('exports refusals and circuits as 0 before the first event, then as reporte
   expect(during.value(open, { circuit: 'store_reads' })).toBe(0)
   expect(during.value(open, { circuit: 'provider' })).toBe(1)
   expect(after.value(open, { circuit: 'provider' })).toBe(0)
+})
+
+test('circuits are closed at first, and follow what the observers are told', () => {
+  const [api, worker] = [apiCircuits(), workerCircuits(true)]
+  const observeApi = apiObserver(createMetrics(), api)
+  const observeEngine = engineObserver(createMetrics(), worker)
+  expect([...api.read(), ...worker.read()]).toEqual([
+    { kind: 'store_reads', state: 'closed', seconds: 0 },
+    { kind: 'store_reservations', state: 'closed', seconds: 0 },
+    { kind: 'provider', state: 'closed', seconds: 0 },
+  ])
+
+  observeApi.turned('store_reads', true)
+  observeEngine.turnedProvider(true)
+  expect([...api.read(), ...worker.read()].map(({ state }) => state)).toEqual([
+    'open',
+    'closed',
+    'open',
+  ])
+
+  observeEngine.turnedProvider(false)
+  expect(worker.read()).toMatchObject([{ state: 'closed' }])
+})
+
+test('a worker for webhooks alone has no circuit', () => {
+  expect(workerCircuits(false).read()).toEqual([])
 })

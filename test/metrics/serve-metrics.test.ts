@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
+import { findFreePort } from '../../dev/ports.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { serveMetrics } from '../../src/metrics/serve-metrics.ts'
+import { listening } from '../support/listening.ts'
 
 const METRICS_HOST = '127.0.0.1'
 
@@ -31,22 +33,8 @@ async function serve(settings: { METRICS_PORT?: number | undefined } = {}, usual
 
 /** Occupies a port until the test ends. */
 async function occupyPort(): Promise<number> {
-  const owner = createServer().listen(0, METRICS_HOST)
-  await once(owner, 'listening')
-  ends.push(async () => {
-    owner.close()
-    await once(owner, 'close')
-  })
-  return (owner.address() as AddressInfo).port
-}
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const owner = createServer().listen(0, METRICS_HOST)
-  await once(owner, 'listening')
-  const { port } = owner.address() as AddressInfo
-  owner.close()
-  await once(owner, 'close')
+  const { port, stop } = await listening(createServer())
+  ends.push(stop)
   return port
 }
 
@@ -96,7 +84,7 @@ describe('the metrics server', () => {
 
 describe('the port', () => {
   test('is the default one when none is set', async () => {
-    const usual = await freePort()
+    const usual = await findFreePort()
 
     const { url } = await serve({}, usual)
 

@@ -1,7 +1,6 @@
 // The page of the console and its files: what is served, what is not, and what a browser may load.
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
-import { testInBrowser, withPage } from '../../support/browser.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { adminApi } from '../../support/for-file.ts'
 
@@ -39,15 +38,6 @@ describe('the page', () => {
     expect(answer.headers.get('cross-origin-opener-policy')).toBe('same-origin')
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(await answer.text()).not.toMatch(/<script>|<style|\sstyle=|\son\w+=/)
-  })
-
-  testInBrowser('opens without a complaint, and asks no other host', async () => {
-    await withPage(`${api.url}/console`, async (page, { requests, complaints }) => {
-      await page.locator('#console > *').first().waitFor()
-
-      expect(requests.filter((url) => !url.startsWith(`${api.url}/`))).toEqual([])
-      expect(complaints.filter((text) => !text.includes('401'))).toEqual([])
-    })
   })
 })
 

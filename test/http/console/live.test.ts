@@ -1,7 +1,6 @@
 // The events that the console gets while something happens, and how their stream ends.
 import { once } from 'node:events'
-import { createServer, request, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, request, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
@@ -12,6 +11,7 @@ import { makeAbandoned, makeUnknown, OPERATORS, shownId } from '../../support/ad
 import { postPayment, read } from '../../support/client.ts'
 import { logIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
+import { listening } from '../../support/listening.ts'
 import { openStream, type EventStream, type SentEvent } from '../../support/event-stream.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import { until } from '../../support/until.ts'
@@ -179,8 +179,11 @@ describe('an API process', () => {
   })
 })
 
+const connect = async (port: number) =>
+  (await once(request({ port }).end(), 'response'))[0] as IncomingMessage
+
 /** Serves a feed for one session whose statements all fail, when it hears what is announced. */
-async function serveDeafFeed(tokenHash: Buffer): Promise<Server> {
+async function serveDeafFeed(tokenHash: Buffer) {
   const { store, log } = api.t.engine
   const sql = () => {
     throw new Error('no statement reaches the store')
@@ -201,55 +204,44 @@ async function serveDeafFeed(tokenHash: Buffer): Promise<Server> {
       timeoutMs: 1_000,
     })
   })
-  const server = createServer((_request, response) => {
-    response.write('\n')
-    feed.add(response, tokenHash)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return server
+  return await listening(
+    createServer((_request, response) => {
+      response.write('\n')
+      feed.add(response, tokenHash)
+    }),
+  )
 }
 
-describe('a log-out', () => {
-  test('ends the stream in another process at once, which need not look for the session', async () => {
-    const own = await logIn(api.url, OPERATORS.alice)
-    const server = await serveDeafFeed(hashSessionToken(own.cookie.split('=')[1] ?? ''))
-    const { port } = server.address() as AddressInfo
-    const [response] = (await once(request({ port }).end(), 'response')) as [IncomingMessage]
-    const ended = text(response)
-    await own.send('DELETE', '/console/session')
+test('a log-out ends the stream in another process at once, which need not look for the session', async () => {
+  const own = await logIn(api.url, OPERATORS.alice)
+  const { port, stop } = await serveDeafFeed(hashSessionToken(own.cookie.split('=')[1] ?? ''))
+  const ended = text(await connect(port))
+  await own.send('DELETE', '/console/session')
 
-    expect(await ended).toContain('event: end\ndata: {"reason":"session"}')
-    server.close()
-  })
+  expect(await ended).toContain('event: end\ndata: {"reason":"session"}')
+  await stop()
 })
 
-describe('a viewer that does not read', () => {
-  test('is cut off, and the others are not', async () => {
-    const viewers = createLiveViewers(10, 100_000)
-    const server = createServer((_request, response) => {
+test('a viewer that does not read is cut off, and the others are not', async () => {
+  const viewers = createLiveViewers(10, 100_000)
+  const { port, stop } = await listening(
+    createServer((_request, response) => {
       response.write('\n')
       viewers.add(response, Buffer.alloc(32))
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const connect = async (): Promise<IncomingMessage> => {
-      const { port } = server.address() as AddressInfo
-      const [response] = (await once(request({ port }).end(), 'response')) as [IncomingMessage]
-      return response
-    }
-    const slow = await connect()
-    slow.on('error', () => {})
-    const fast = await connect()
-    fast.resume()
-    await until(() => viewers.count() === 2)
-    await until(() => {
-      viewers.send('x'.repeat(50_000))
-      return viewers.count() === 1
-    })
-
-    expect(fast.destroyed).toBe(false)
-    viewers.end('shutdown', () => true)
-    await once(fast, 'end')
-    server.close()
-    server.closeAllConnections()
+    }),
+  )
+  const slow = await connect(port)
+  slow.on('error', () => {})
+  const fast = await connect(port)
+  fast.resume()
+  await until(() => viewers.count() === 2)
+  await until(() => {
+    viewers.send('x'.repeat(50_000))
+    return viewers.count() === 1
   })
+
+  expect(fast.destroyed).toBe(false)
+  viewers.end('shutdown', () => true)
+  await once(fast, 'end')
+  await stop()
 })

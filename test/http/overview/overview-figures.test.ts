@@ -1,4 +1,4 @@
-// The plans of the figures of what the service does now. What they return is tested over HTTP.
+// The plans of the figures of the overview and of what the console looks at each second.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from '@jest/globals'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
@@ -8,6 +8,7 @@ import {
   listWaitingTenants,
 } from '../../../src/http/operators/overview-figures.ts'
 import { inService } from '../../../src/db/connection/transaction.ts'
+import { listUnfinishedOperations } from '../../../src/http/console/live-feed.ts'
 import { listOpenProposals } from '../../../src/http/operators/claims.ts'
 import {
   countProposedOperations,
@@ -18,6 +19,8 @@ import { t } from '../../support/own-engine.ts'
 
 const OLD_LINES = 10_000
 const PAYMENTS = 1_000
+const UNFINISHED = 6
+const LISTED = 2
 
 let sql: Sql
 
@@ -54,6 +57,7 @@ beforeAll(async () => {
       '2020-01-01'
     from generate_series(1, ${OLD_LINES}::int)
   `
+  for (let count = 1; count < UNFINISHED; count += 1) await t.accept()
   await sql`analyze admin_actions`
   await sql`analyze phase_runs`
   await sql`analyze idempotency_keys`
@@ -99,4 +103,15 @@ test.each<[string, (explaining: Sql) => Promise<unknown>]>([
   expect(nodes.length).toBeGreaterThan(0)
   expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThan(10)
   expect(rowsRead(nodes, 'phase_runs')).toBeLessThan(10)
+})
+
+test('the console reads only as many unfinished operations as it shows', async () => {
+  const list = (to: Sql) => listUnfinishedOperations(to, LISTED)
+  const nodes = await explain(sql, /with unfinished/, list)
+
+  expect(nodes.length).toBeGreaterThan(0)
+  const scans = nodes.filter((node) => node['Relation Name'] === 'idempotency_keys')
+  expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThanOrEqual(2 * LISTED)
+  expect(await list(sql)).toHaveLength(LISTED)
 })
