@@ -70,17 +70,9 @@ describe('pay-and-wait', () => {
     proxy.faults.push('hold')
     const first = run('pay-and-wait')
     await proxy.waitUntilApplied('hold')
-    first.kill('SIGKILL')
-    await first.exited
-    const keysBefore = await storedKeys()
     expect(await executedForOrder(service, order)).toEqual([])
 
-    const second = run('pay-and-wait')
-    expect(await second.exited).toEqual({ code: 0, signal: null })
-
-    expect(await storedKeys()).toEqual(keysBefore)
-    expect(await keysOfService()).toEqual(keysBefore)
-    await expectOneCharge(service, tenant, order)
+    await killAndRunAgain(first)
   })
 
   test('charges once with the stored key after SIGKILL once the provider has charged', async () => {
@@ -88,10 +80,15 @@ describe('pay-and-wait', () => {
     await service.control('POST', 'faults', { match, fault: 'hang_after' })
     const first = run('pay-and-wait')
     await waitUntilExecuted('payment_intent.capture')
+    expect(first.lines).toEqual([])
+
+    await killAndRunAgain(first)
+  })
+
+  async function killAndRunAgain(first: ServiceProcess): Promise<void> {
     first.kill('SIGKILL')
     await first.exited
     const keysBefore = await storedKeys()
-    expect(first.lines).toEqual([])
     await service.control('DELETE', 'faults')
 
     const second = run('pay-and-wait')
@@ -99,9 +96,12 @@ describe('pay-and-wait', () => {
 
     expect(second.lines.at(-1)).toMatch(/^pay_\w+ succeeded$/)
     expect(await storedKeys()).toEqual(keysBefore)
-    expect(await keysOfService()).toEqual(keysBefore)
+    const rows = await service.store.sql<{ key: string }[]>`
+      select key from idempotency_keys where tenant_id = ${tenant.id}
+    `
+    expect(rows.map(({ key }) => key)).toEqual(keysBefore)
     await expectOneCharge(service, tenant, order)
-  })
+  }
 
   test.each(['API_KEY', 'ORDER'])('without %s, says what to set', async (name) => {
     const example = run('pay-and-wait', { [name]: '' })
@@ -110,13 +110,6 @@ describe('pay-and-wait', () => {
     expect(example.lines).toEqual([expect.stringContaining(`set ${name}: `)])
     expect(await storedKeys()).toEqual([])
   })
-
-  async function keysOfService(): Promise<string[]> {
-    const rows = await service.store.sql<{ key: string }[]>`
-      select key from idempotency_keys where tenant_id = ${tenant.id}
-    `
-    return rows.map(({ key }) => key)
-  }
 })
 
 test('pay-and-poll prints the processing payment at once, and the succeeded one later', async () => {

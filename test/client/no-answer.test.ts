@@ -7,9 +7,13 @@ import type { RetryOptions } from '../../client/retry.ts'
 import { connectStdio, type Agent } from '../mcp/connect.ts'
 import { service, tenant } from '../support/shared-service.ts'
 import {
+  BODY,
   closeConnection,
+  failureOf,
+  PAYMENT,
   problem,
   respond,
+  SOON,
   startServiceDouble,
   type ServiceDouble,
 } from './service-double.ts'
@@ -20,18 +24,8 @@ import {
   type SubstitutingProxy,
 } from './substituting-proxy.ts'
 
-const PAYMENT = { id: 'pay_1', object: 'payment', status: 'succeeded' }
-const BODY = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
-const SOON = { 'retry-after': '0' }
-
 const clientOf = (baseUrl: string, apiKey: string, retry: RetryOptions = {}): Client =>
   createClient({ baseUrl, apiKey, retry: { baseDelayMs: 1, maxDelayMs: 10, ...retry } })
-
-const failureOf = async (call: Promise<unknown>): Promise<Record<string, unknown>> =>
-  await call.then(
-    (answer) => ({ answer }),
-    (error: unknown) => error as Record<string, unknown>,
-  )
 
 describe('an answer that is not one of the service', () => {
   let double: ServiceDouble
@@ -82,20 +76,6 @@ describe('an answer that is not one of the service', () => {
 
     expect(delays).toEqual([expect.any(Number)])
     expect(delays[0]).toBeGreaterThanOrEqual(1_000)
-  })
-
-  test('a call without a key is made once', async () => {
-    double = await startServiceDouble(
-      reply(200, '<html>'),
-      respond(200, { object: 'idempotency_key' }),
-    )
-    const client = clientOf(double.url, 'sk_test_double')
-    const params = { path: { key: 'key-1' } }
-
-    const error = await failureOf(client.POST('/v1/idempotency-keys/{key}/cancel', { params }))
-
-    expect(error).toMatchObject({ name: 'NoAnswerError', tries: 1 })
-    expect(double.received).toHaveLength(1)
   })
 
   test('is named with the address of a redirect, without its query', async () => {

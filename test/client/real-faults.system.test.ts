@@ -1,5 +1,4 @@
-// The client against the real service while the worker, the API, PostgreSQL, the provider or the
-// network fails.
+// The client against the real service while a part of it, or the network, fails.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'

@@ -4,19 +4,20 @@ import { createClient, newIdempotencyKey, type Client } from '../../client/index
 import type { paths } from '../../client/operators-schema.ts'
 import { readRetryAfter, type Retry, type RetryOptions } from '../../client/retry.ts'
 import {
-  truncateResponse,
+  BODY,
   closeConnection,
+  failureOf,
   problem,
   respond,
   neverRespond,
+  PAYMENT,
+  SOON,
   startServiceDouble,
+  truncateResponse,
   type ServiceDouble,
 } from './service-double.ts'
 
-const PAYMENT = { id: 'pay_1', object: 'payment', status: 'succeeded' }
-const BODY = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
 const STRIPE_PROBLEM = { error: { doc_url: '/problems/internal-error' } }
-const SOON = { 'retry-after': '0' }
 
 let double: ServiceDouble
 
@@ -45,16 +46,6 @@ async function setUp(
 function payWith(client: Client, idempotencyKey: string, signal?: AbortSignal) {
   const aborted = signal === undefined ? {} : { signal }
   return client.POST('/v1/payments', { idempotencyKey, body: BODY, ...aborted })
-}
-
-/** The error of a call that fails. */
-async function failureOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
-  return await call.then(
-    () => {
-      throw new Error('the call succeeded')
-    },
-    (error: unknown) => error as Record<string, unknown>,
-  )
 }
 
 describe('a call with a key', () => {
@@ -160,15 +151,6 @@ describe('a call with a key', () => {
     expect(await failureOf(pay('key', stop.signal))).toMatchObject({ message: 'stopped' })
     expect(double.received).toHaveLength(1)
   })
-})
-
-test('retries a GET without a key', async () => {
-  const { client } = await setUp([closeConnection, respond(200, PAYMENT)])
-
-  const answer = await client.GET('/v1/payments/{id}', { params: { path: { id: 'pay_1' } } })
-
-  expect(unwrap(answer)).toEqual(PAYMENT)
-  expect(double.received.map(({ key }) => key)).toEqual([undefined, undefined])
 })
 
 test('sends a POST without a key once, and creates no key for it', async () => {

@@ -9,6 +9,21 @@ interface ReceivedRequest {
   readonly body: string
 }
 
+/** What the double answers when all is well, and the body of the request. */
+export const PAYMENT = { id: 'pay_1', object: 'payment', status: 'succeeded' }
+export const BODY = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
+export const SOON = { 'retry-after': '0' }
+
+/** The error of a call that fails. */
+export async function failureOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
+  return await call.then(
+    () => {
+      throw new Error('the call succeeded')
+    },
+    (error: unknown) => error as Record<string, unknown>,
+  )
+}
+
 type Responder = (response: ServerResponse) => void
 
 export interface ServiceDouble {

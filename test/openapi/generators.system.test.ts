@@ -1,5 +1,4 @@
-// The common generators of clients work with openapi.yaml: what each generates compiles in
-// TypeScript's strict mode, and pays.
+// What the common generators of clients make of openapi.yaml compiles, and pays.
 import { execFile } from 'node:child_process'
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// Tests when a process sends traces, and under which name: OpenTelemetry's own variables decide
-// that. Without them there is no cost.
+// When a process sends traces, and under which name. Without a setting there is no cost.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase } from '../support/database.ts'
 import { startProcess } from '../support/processes.ts'

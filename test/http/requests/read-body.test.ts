@@ -1,5 +1,4 @@
-// Reading a body ends at once when it has arrived whole, when the client disconnects, or when its
-// place is given to another request.
+// When the reading of a body ends.
 import { EventEmitter, once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, test } from '@jest/globals'

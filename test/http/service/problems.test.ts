@@ -1,5 +1,4 @@
-// Problem types: each has a page, each is expected by a test, and a fault of the service reveals
-// nothing.
+// Problem types have a page and a test, and a fault of the service reveals nothing.
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'

@@ -1,5 +1,4 @@
-// How operators create, list, rotate and revoke tenants and API keys, and say which tenant may charge which
-// customer of the provider, with the rights of the service role.
+// How operators manage tenants, their API keys and their customers.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { adminApi } from '../../support/for-file.ts'
@@ -26,35 +25,33 @@ async function listKeys(tenant: string): Promise<ShownKey[]> {
   return json['data'] as ShownKey[]
 }
 
-describe('a tenant', () => {
-  test('is created with an API key for every scope, and is listed', async () => {
-    const answer = await api.post('/admin/tenants', { name: ' Shop ' })
-    const { api_key: key, ...tenant } = answer.json
-    const list = await api.get('/admin/tenants?limit=1')
+test('a tenant is created with an API key for every scope, and is listed', async () => {
+  const answer = await api.post('/admin/tenants', { name: ' Shop ' })
+  const { api_key: key, ...tenant } = answer.json
+  const list = await api.get('/admin/tenants?limit=1')
 
-    expect(answer.status).toBe(201)
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(tenant).toEqual({
-      id: expect.stringMatching(/^tnt_/),
-      object: 'tenant',
-      name: 'Shop',
-      fees: { basis_points: 0, fixed_minor: 0 },
-      providers: null,
-      requires_reference: false,
-      created_at: TIME,
-      disabled_at: null,
-    })
-    expect(key).toMatchObject({ tenant: tenant['id'], scopes: ['*'], status: 'active' })
-    expect(list.json).toMatchObject({ data: [tenant], has_more: true })
-    const { id } = key as ShownKey
-    expect(await api.trailOf(String(tenant['id']))).toEqual([
-      {
-        actor: 'alice',
-        action: 'tenant.create',
-        details: { result: 'made', name: 'Shop', key: id, scopes: ['*'] },
-      },
-    ])
+  expect(answer.status).toBe(201)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(tenant).toEqual({
+    id: expect.stringMatching(/^tnt_/),
+    object: 'tenant',
+    name: 'Shop',
+    fees: { basis_points: 0, fixed_minor: 0 },
+    providers: null,
+    requires_reference: false,
+    created_at: TIME,
+    disabled_at: null,
   })
+  expect(key).toMatchObject({ tenant: tenant['id'], scopes: ['*'], status: 'active' })
+  expect(list.json).toMatchObject({ data: [tenant], has_more: true })
+  const { id } = key as ShownKey
+  expect(await api.trailOf(String(tenant['id']))).toEqual([
+    {
+      actor: 'alice',
+      action: 'tenant.create',
+      details: { result: 'made', name: 'Shop', key: id, scopes: ['*'] },
+    },
+  ])
 })
 
 describe('a key', () => {

@@ -1,5 +1,4 @@
-// What operators see of the limits of a tenant, and how they set the least length of its idempotency keys,
-// with the rights of the service role.
+// What operators see of the limits of a tenant, and how they change the length of its keys.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import { changeTenantLimits } from '../../../src/db/tenants/tenants.ts'
