@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { fingerprintRequest } from '../../../src/domain/idempotency/idempotency-key.ts'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
-import { executedKinds, expectProblem, expectReplay, makePayment } from '../payments.ts'
+import {
+  executedKinds,
+  expectProblem,
+  expectReplay,
+  keyedRequests,
+  makePayment,
+} from '../payments.ts'
 import { forFile } from '../../support/for-file.ts'
 import { startLimitedApiOn } from '../../support/limited-api.ts'
 import { service, tenant } from '../../support/shared-service.ts'
@@ -132,4 +138,53 @@ describe('in the middle of a deployment', () => {
     expectProblem(await postPayment(otherApi.url, tenant, others, { key }), 'unknown-field')
     expectProblem(await postPayment(otherApi.url, tenant, earlier), 'unknown-field')
   })
+})
+
+describe('the version of a stored response', () => {
+  async function readVersion(key: string): Promise<unknown> {
+    const [row] = await service.store.sql`
+      select response_version from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
+    `
+    return row?.['response_version']
+  }
+
+  async function setVersion(key: string, version: number): Promise<void> {
+    await service.store.sql`
+      update idempotency_keys set response_version = ${version}
+      where tenant_id = ${tenant.id} and key = ${key}
+    `
+  }
+
+  test('is the current one, also of a key that is canceled before its request', async () => {
+    const key = randomUUID()
+    await post(service.apiUrl, tenant, `/v1/idempotency-keys/${key}/cancel`)
+
+    expect(await readVersion(key)).toBe(2)
+  })
+
+  test.each(keyedRequests)(
+    'is the current one of %s; an older one is replayed, and a newer one is not guessed',
+    async (_, makePath, body) => {
+      const path = await makePath(service, tenant)
+      const key = randomUUID()
+      const send = () => post(service.apiUrl, tenant, path, body, { key })
+      const first = await send()
+      expect(await readVersion(key)).toBe(2)
+
+      await setVersion(key, 1)
+      expectReplay(await send(), first)
+      expect(await readVersion(key)).toBe(1)
+
+      await setVersion(key, 3)
+      const refused = await send()
+      await setVersion(key, 2)
+      expectProblem(refused, 'store-unavailable')
+      expect(refused.headers.has('idempotency-key-expires')).toBe(true)
+      expect(refused.headers.get('retry-after')).toMatch(/^[12]$/)
+      expect(refused.headers.has('idempotent-replayed')).toBe(false)
+      expectReplay(await send(), first)
+      if (path !== '/v1/payments') return
+      expect(await executedKinds(service, first.json as { id: string })).toEqual(CHARGED)
+    },
+  )
 })

@@ -1,9 +1,12 @@
-// Endpoints that read payments, timelines, idempotency keys and health.
+// Reads of payments, timelines, idempotency keys and health, and payments without a provider.
 import { describe, expect, test } from '@jest/globals'
+import { setProviders } from '../../../src/db/tenants/tenants.ts'
+import { countRows } from '../../db/reservations.ts'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { outliveDetails } from '../../support/old-payments.ts'
 import { service, tenant } from '../../support/shared-service.ts'
+import { expectProblem } from '../payments.ts'
 
 const idOf = (answer: ApiResponse) => String(answer.json['id'])
 
@@ -108,4 +111,33 @@ describe('health', () => {
 
     expect(answer).toMatchObject({ status: 503, json: { checks: { migrations: 'behind' } } })
   })
+})
+
+test('nothing is written when no provider takes the currency', async () => {
+  const owner = await service.createTenant()
+  await setProviders(service.store.sql, owner.id, [{ provider: 'stripe', currencies: ['eur'] }])
+
+  expectProblem(
+    await postPayment(service.apiUrl, owner, paymentBody({ currency: 'usd' })),
+    'no-provider',
+  )
+
+  expect(await countRows(service.store.sql, 'idempotency_keys', owner.id)).toBe(0)
+})
+
+test.each([
+  ['neither', {}, '/payment_method'],
+  [
+    'both',
+    { payment_method: 'pm_1', payment_methods: { stripe: 'pm_card_visa' } },
+    '/payment_methods',
+  ],
+  ['an unknown provider', { payment_methods: { paypal: 'x' } }, '/payment_methods/paypal'],
+])('a body with %s is refused', async (_title, fields, pointer) => {
+  const { payment_method: _one, ...others } = paymentBody()
+
+  const answer = await postPayment(service.apiUrl, tenant, { ...others, ...fields })
+
+  expect(answer.status).toBe(422)
+  expect(answer.json['errors']).toMatchObject([{ pointer }])
 })
