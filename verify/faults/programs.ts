@@ -24,7 +24,7 @@ export interface ProgramsOptions {
 }
 
 /** The esbuild namespace of the generated standby modules. */
-const STANDBY_NAMESPACE = 'providerStatus-by'
+const STANDBY_NAMESPACE = 'standing-by'
 const STAND_BY = fileURLToPath(new URL('stand-by.ts', import.meta.url))
 
 const VALUE_IMPORT = /^import\s(?!type\b)[^'"]*?from\s+'([^']+)'/gm

@@ -97,7 +97,7 @@ export class ServiceProcess {
     })
     if (lowPriority === true) lowerPriority(this.#child)
     this.ended = this.#untilEnd()
-    this.loaded = this.#waitFor('providerStatus by')
+    this.loaded = this.#waitFor('standing by')
     // A caller that does not wait for it must not get an unhandled rejection.
     this.loaded.catch(() => {})
     for (const stream of [this.#child.stdout, this.#child.stderr]) {

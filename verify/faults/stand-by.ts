@@ -7,5 +7,5 @@ export function standBy(run: () => Promise<unknown>): void {
   flushCompileCache()
   // Once, so that the script finds the channel as in a new process.
   process.once('message', () => void run().then(() => flushCompileCache()))
-  process.send?.({ type: 'providerStatus by' })
+  process.send?.({ type: 'standing by' })
 }

@@ -43,7 +43,7 @@ async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
 
 test('a script stands by, and runs as if from its own folder when it is started', async () => {
   expect(await heardFrom('usual')).toEqual([
-    { type: 'providerStatus by' },
+    { type: 'standing by' },
     { said: 'as it is', from: `file://${root}/main.ts` },
   ])
 })

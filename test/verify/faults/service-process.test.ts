@@ -8,7 +8,7 @@ import { programIn } from '../../../verify/faults/programs.ts'
 import { ServiceProcess } from '../../../verify/faults/service-process.ts'
 import { Watch } from '../../../verify/faults/watch.ts'
 
-const STANDS_BY = `process.send({ type: 'providerStatus by' })`
+const STANDS_BY = `process.send({ type: 'standing by' })`
 const WORKS = `${STANDS_BY}; process.on('message', () => process.send({ type: 'ready' }))`
 const DOES_NOT_WORK = `${STANDS_BY}; process.on('message', () => {})`
 const ENDS = `${STANDS_BY}; process.on('message', () => process.exit())`
