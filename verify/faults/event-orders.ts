@@ -2,7 +2,7 @@
 // events that are repeated, and no event at all.
 import { seededRandom } from '../simulate/random.ts'
 import type { Case } from './results.ts'
-import type { Fault } from './fault.ts'
+import type { Fault } from './scenario.ts'
 import type { Point } from './points.ts'
 import { PASS } from './watch.ts'
 

@@ -1,9 +1,8 @@
 // What extras add to the suite, each in its file `verify/suite.ts`: scenarios and faults of their own, and a
 // second provider, to which payments can move. Without one the suite leaves out the scenarios that need it.
 import { globSync } from 'node:fs'
-import type { Fault } from './fault.ts'
+import type { Fault, Scenario } from './scenario.ts'
 import type { ProviderRequests } from './provider-proxy.ts'
-import type { Scenario } from './scenario.ts'
 
 /** An entry of its stand-in's log. */
 export interface OwnEntry {

@@ -1,8 +1,10 @@
-// The table of faults: the name of each, the points it applies to, and how it is injected.
+// The table of faults: the name of each, the points it applies to, and how it is injected. A run, or a
+// soak, injects its own at their points, and collects what comes of them.
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Lane } from './lane.ts'
 import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
 import { isCommitBoundary, isRepeated, type Point } from './points.ts'
-import type { Fault, FaultContext } from './fault.ts'
+import { AUTOMATIC, type Fault, type FaultContext } from './scenario.ts'
 import { type Action, PASS } from './watch.ts'
 import { checkCallsWithoutStore } from './checks.ts'
 import {
@@ -13,8 +15,7 @@ import {
   payAgain,
 } from './shortage.ts'
 import { Merchant } from './merchant.ts'
-import { AUTOMATIC } from './scenario.ts'
-import { findNamed, type Violation } from './results.ts'
+import { findNamed, type Injection, type Violation } from './results.ts'
 import { eventFaults } from './event-orders.ts'
 import { contentionFaults, outages } from './contention.ts'
 import { isAtSecond } from './provider-proxy.ts'
@@ -301,4 +302,50 @@ function misstatedAmount(): Fault {
 /** @throws Error when the fault is unknown. */
 export function faultNamed(name: string): Fault {
   return findNamed('fault', faults, name)
+}
+
+interface Injecting {
+  /** How many faults reached their point but had no effect there. */
+  misses: number
+  /** How long it took until new payments succeeded after an outage of PostgreSQL. */
+  returnMs: number | null
+  /** Resolves when the work that faults began so far is done, with what it found. */
+  readonly untilWorkDone: () => Promise<Violation[]>
+}
+
+/** From now on the faults are injected at their points, one after the other. */
+export function startInjecting(
+  { lane, merchant, isConcurrent }: Pick<FaultContext, 'lane' | 'merchant' | 'isConcurrent'>,
+  injections: readonly Injection[],
+): Injecting {
+  const work: Promise<readonly Violation[]>[] = []
+  const injecting: Injecting = {
+    misses: 0,
+    returnMs: null,
+    untilWorkDone: async () => (await Promise.all(work)).flat(),
+  }
+  const context: FaultContext = {
+    lane,
+    merchant,
+    isConcurrent,
+    trackWork: (begun) =>
+      void work.push(begun.catch((error: unknown) => [{ invariant: 7, what: String(error) }])),
+    reportReturn: (ms) => void (injecting.returnMs = ms),
+    reportMissed: () => void (injecting.misses += 1),
+  }
+  lane.watch.begin(injections, ({ fault }, point) => faultNamed(fault).inject(context, point))
+  return injecting
+}
+
+/** Releases everything that faults held back, even if no process waits for it any more. */
+export async function releaseAll(lane: Lane): Promise<void> {
+  // The stand-ins answer the requests that they left unanswered.
+  await lane.removeFaults()
+  for (const { store, provider, extra } of lane.processes) {
+    store.dropStalled()
+    extra?.dropStalled()
+    provider.dropStalled()
+    provider.endGathering()
+    await provider.releaseDeferred()
+  }
 }

@@ -3,9 +3,8 @@
 import { type Random, seededRandom } from '../simulate/random.ts'
 import { type Case, IDEMPOTENT, type Label, labelOf, providerKinds } from './results.ts'
 import { durableStates, type Point } from './points.ts'
-import type { Fault } from './fault.ts'
+import { BASIC_FAULTS, type Fault, type Scenario } from './scenario.ts'
 import { faultNamed, faults } from './faults.ts'
-import { BASIC_FAULTS, type Scenario } from './scenario.ts'
 import { scenarioNamed } from './scenarios.ts'
 
 /** The points of one scenario, in the order in which its counting run reached them. */

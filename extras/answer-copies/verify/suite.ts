@@ -8,7 +8,7 @@ import {
   makeApiKey,
   revokeKeyIfNotRevoked,
 } from '../../../src/db/tenants/api-keys.ts'
-import type { Fault } from '../../../verify/faults/fault.ts'
+import type { Fault } from '../../../verify/faults/scenario.ts'
 import { Merchant } from '../../../verify/faults/merchant.ts'
 import { isAtExtra, isCommitBoundary } from '../../../verify/faults/points.ts'
 import { poll } from '../../../verify/faults/poll.ts'

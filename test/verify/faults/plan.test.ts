@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/results.ts'
-import type { Fault } from '../../../verify/faults/fault.ts'
+import type { Fault } from '../../../verify/faults/scenario.ts'
 import { faultNamed, faults } from '../../../verify/faults/faults.ts'
 import {
   planNested,
