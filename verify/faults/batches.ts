@@ -5,6 +5,7 @@ import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './results.ts'
+import { countWaiting } from './contention.ts'
 import { PAYMENT } from './contests.ts'
 import type { Merchant } from './merchant.ts'
 import type { Scenario } from './scenario.ts'
@@ -165,12 +166,7 @@ async function untilGathered(tx: Transaction): Promise<void> {
   const endsAt = performance.now() + GATHERING_LIMIT_MS
   for (let gathered = 0; gathered < 2 && performance.now() < endsAt;) {
     await tx`select pg_sleep(0.005), pg_stat_clear_snapshot()`
-    const waiting = await tx`
-      select from pg_stat_activity
-      where datname = current_database() and application_name like 'atomic-payments%'
-        and wait_event_type = 'Lock'
-    `
-    gathered = waiting.length
+    gathered = await countWaiting(tx)
   }
 }
 

@@ -2,6 +2,7 @@
 // with the same job, two sweepers and a client that retries, a zombie that resumes in the middle of its
 // successor's work. The rivals meet at a lock on the row of the operation, and go on together.
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { wake } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
@@ -49,15 +50,18 @@ export async function rendezvous(
 
 /** Whether enough sessions of the service wait for a lock in time. */
 export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): Promise<boolean> {
-  const isWaiting = async () => {
-    const waiting = await sql`
-      select from pg_stat_activity
-      where datname = current_database() and application_name like 'atomic-payments%'
-        and wait_event_type = 'Lock'
-    `
-    return waiting.length >= sessions
-  }
+  const isWaiting = async () => (await countWaiting(sql)) >= sessions
   return await poll(RENDEZVOUS_LIMIT_MS, isWaiting, { pauseMs: 5 })
+}
+
+/** How many sessions of the service wait for a lock. */
+export async function countWaiting(sql: Sql | Transaction): Promise<number> {
+  const { count } = await sql`
+    select from pg_stat_activity
+    where datname = current_database() and application_name like 'atomic-payments%'
+      and wait_event_type = 'Lock'
+  `
+  return count
 }
 
 /** Makes the job of the operation due again while a worker has it. */

@@ -1,9 +1,7 @@
 // Scenarios of what happens at the provider alone, and of which only its events tell the service: a
 // cardholder authenticates, with the events in the usual order or in the order that a run is about;
 // a refund fails after it succeeded.
-import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
-import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
 import type { EventStep } from './event-orders.ts'
 import { AUTHENTICATION, EVENT_SCENARIOS, placeOf, readOrder } from './event-orders.ts'
 import { type Injection, RECOVERY_LIMIT_MS, type Violation } from './results.ts'
@@ -11,7 +9,7 @@ import { hasWork, makeEventsDue } from './lane-jobs.ts'
 import { AUTOMATIC, CREATION, paid, type Scenario, SECURE } from './scenario.ts'
 import { type EventRelay, type SignedEvent, withRelay } from './event-relay.ts'
 import type { Merchant } from './merchant.ts'
-import { poll } from './poll.ts'
+import { poll, retryWhileDown } from './poll.ts'
 
 type Outcome = 'succeed' | 'fail'
 
@@ -199,20 +197,6 @@ export async function findPayment({ lane: { owner }, tenant }: Merchant) {
   return row
 }
 
-/** Repeats a query of the suite itself while the run has PostgreSQL down. */
-export async function retryWhileDown<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_MS
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isStoreUnavailable(error) || performance.now() > endsAt) throw error
-      await wait(POLL_MS)
-    }
-  }
-}
-
-const POLL_MS = 40
 /**
  * After so many polls without a job, nothing changes the payment. Counted, as a machine may stall.
  */

@@ -7,14 +7,9 @@ import { isCommitBoundary, isRepeated, type Point } from './points.ts'
 import { AUTOMATIC, type Fault, type FaultContext } from './scenario.ts'
 import { type Action, PASS } from './watch.ts'
 import { checkCallsWithoutStore } from './checks.ts'
-import {
-  causeDeadlock,
-  createTenantWhenServed,
-  fillDisk,
-  occupyConnections,
-  payAgain,
-} from './shortage.ts'
+import { causeDeadlock, fillDisk, occupyConnections, payAgain } from './shortage.ts'
 import { Merchant } from './merchant.ts'
+import { retryWhileDown } from './poll.ts'
 import { findNamed, type Injection, type Violation } from './results.ts'
 import { eventFaults } from './event-orders.ts'
 import { contentionFaults, outages } from './contention.ts'
@@ -122,7 +117,9 @@ async function failOver(
   await strike(replicated.primary)
   const former = await replicated.promote()
   const promotedAt = performance.now()
-  const next = new Merchant(lane, await createTenantWhenServed(lane, signal), signal)
+  // The lane's own connection may lead to the former primary, and fails then.
+  const tenant = await retryWhileDown(() => lane.createTenant(), signal)
+  const next = new Merchant(lane, tenant, signal)
   let answer = await next.pay(AUTOMATIC)
   // The API may still read from the former primary, which does not know the tenant.
   while (answer.status === UNAUTHORIZED && performance.now() - promotedAt < FAILOVER_LIMIT_MS) {

@@ -2,24 +2,18 @@
 // compare.
 import { setTimeout as wait } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
-import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { requeueProviderEventUnlessApplied } from '../../src/recovery/dead-letters.ts'
 import { PROVIDER_EVENTS_QUEUE, RECONCILIATIONS_QUEUE } from '../../src/db/queue/jobs.ts'
 import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
 import { EXPIRY } from '../../src/domain/events/provider-event.ts'
 import { requestReconciliation } from '../../src/reconciliation/runs.ts'
-import {
-  findPayment,
-  forgetReminders,
-  readIntentStatus,
-  retryWhileDown,
-  until,
-} from './event-scenarios.ts'
+import { findPayment, forgetReminders, readIntentStatus, until } from './event-scenarios.ts'
 import type { Merchant } from './merchant.ts'
 import { AUTOMATIC, CREATION, MANUAL, paid, type Scenario, SECURE } from './scenario.ts'
 import { RECOVERY_LIMIT_MS, type Violation } from './results.ts'
-import { poll } from './poll.ts'
+import { poll, retryWhileDown } from './poll.ts'
+import { wake } from './lane-jobs.ts'
 import { SHORT_LIMITS } from './lane-parts.ts'
 import { withRelay } from './event-relay.ts'
 import type { Lane } from './lane.ts'
@@ -64,7 +58,7 @@ async function remindNow({ lane, tenant }: Merchant, type: string): Promise<void
       await requeueProviderEventUnlessApplied(tx, reminder, PROVIDER_EVENTS_QUEUE)
     }),
   )
-  createJobWaker(sql, () => {}, PROVIDER_EVENTS_QUEUE)()
+  wake(sql, PROVIDER_EVENTS_QUEUE)
 }
 
 async function untilCanceled(merchant: Merchant): Promise<void> {
@@ -72,10 +66,15 @@ async function untilCanceled(merchant: Merchant): Promise<void> {
   await until(merchant, isCanceled, 'the expired payment was not canceled')
 }
 
-async function checkCanceled(merchant: Merchant): Promise<Violation[]> {
+function checkCanceled(merchant: Merchant): Promise<Violation[]> {
+  return checkBoth(merchant, 'canceled')
+}
+
+/** The payment and its intent have the same status. */
+async function checkBoth(merchant: Merchant, expected: string): Promise<Violation[]> {
   const { status, intentId } = await findPayment(merchant)
   const theirs = await readIntentStatus(merchant, intentId)
-  if (status === 'canceled' && theirs === 'canceled') return []
+  if (status === expected && theirs === expected) return []
   return [{ invariant: 5, what: `the provider's intent is ${theirs}, the payment is ${status}` }]
 }
 
@@ -123,20 +122,14 @@ async function untilCounted(
   return false
 }
 
-async function countAnnounced({ lane: { owner }, tenant }: Merchant): Promise<number> {
-  const { count } = await retryWhileDown(
-    () => owner.sql`
-      select from events where tenant_id = ${tenant.id} and type = ${AUTHORIZATION_EXPIRING}
-    `,
-  )
-  return count
-}
+const countAnnounced = (merchant: Merchant) => countRows(merchant, 'events', AUTHORIZATION_EXPIRING)
 
-async function countLooks({ lane: { owner }, tenant }: Merchant): Promise<number> {
+const countLooks = (merchant: Merchant) => countRows(merchant, 'provider_events', EXPIRY)
+
+async function countRows({ lane: { owner }, tenant }: Merchant, table: string, type: string) {
+  const { sql } = owner
   const { count } = await retryWhileDown(
-    () => owner.sql`
-      select from provider_events where tenant_id = ${tenant.id} and type = ${EXPIRY}
-    `,
+    () => sql`select from ${sql(table)} where tenant_id = ${tenant.id} and type = ${type}`,
   )
   return count
 }
@@ -176,7 +169,7 @@ async function compare(
   )
   const ids = runs.map((run) => run.id)
   const haveEnded = async () => {
-    createJobWaker(sql, () => {}, RECONCILIATIONS_QUEUE)()
+    wake(sql, RECONCILIATIONS_QUEUE)
     const open = await sql`
       select from reconciliation_runs where id = any(${ids}) and status <> 'completed'
     `
@@ -287,12 +280,8 @@ async function findHolds({ lane, history }: Merchant): Promise<string[]> {
 }
 
 /** The hold that the payment uses was captured, and its payment stays as it was. */
-async function checkPaid(merchant: Merchant): Promise<Violation[]> {
-  const { status, intentId } = await findPayment(merchant)
-  const theirs = await readIntentStatus(merchant, intentId)
-  return status === 'succeeded' && theirs === 'succeeded'
-    ? []
-    : [{ invariant: 5, what: `the payment is ${status}, its intent is ${theirs}` }]
+function checkPaid(merchant: Merchant): Promise<Violation[]> {
+  return checkBoth(merchant, 'succeeded')
 }
 
 export const comparisons: readonly Scenario[] = [

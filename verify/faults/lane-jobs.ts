@@ -70,7 +70,7 @@ export async function redeliverWebhooks({ owner: { sql } }: Lane): Promise<void>
   `
 }
 
-/** Makes every worker look for jobs. */
-export function wake(sql: Lane['owner']['sql']): void {
-  createJobWaker(sql, () => {})()
+/** Makes every worker look for jobs, by default of operations. */
+export function wake(sql: Lane['owner']['sql'], queue?: string): void {
+  createJobWaker(sql, () => {}, queue)()
 }

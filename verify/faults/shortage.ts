@@ -3,14 +3,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
-import { storeErrorKind } from '../../src/db/connection/store-errors.ts'
 import type { Store } from '../../src/db/connection/client.ts'
-import { checkReturn, RECOVERY_LIMIT_MS, type Violation } from './results.ts'
+import { checkReturn, type Violation } from './results.ts'
 import { AUTOMATIC, type FaultContext } from './scenario.ts'
-import type { Lane, LaneTenant } from './lane.ts'
+import type { Lane } from './lane.ts'
 import type { Point, Role } from './points.ts'
 import { Merchant } from './merchant.ts'
-import { poll } from './poll.ts'
+import { poll, retryWhileDown } from './poll.ts'
 import { startupMessage } from './frames.ts'
 import type { Action } from './watch.ts'
 import type { SmallDisk } from './lane-parts.ts'
@@ -28,7 +27,8 @@ export async function payAgain(
   }: Pick<FaultContext, 'lane' | 'merchant' | 'reportReturn' | 'isConcurrent'>,
   servesAt: number,
 ): Promise<Violation[]> {
-  const tenant = await createTenantWhenServed(lane, merchant.signal)
+  // The lane's own connection may have been opened while the store was away, and fails then.
+  const tenant = await retryWhileDown(() => lane.createTenant(), merchant.signal)
   const next = new Merchant(lane, tenant, merchant.signal)
   const { status, resource } = await next.pay(AUTOMATIC)
   const ms = performance.now() - servesAt
@@ -36,23 +36,6 @@ export async function payAgain(
   const what = `the first payment after the outage was answered ${status} ${resource.status ?? ''}`
   const hasSucceeded = resource.status === 'succeeded'
   return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms, isConcurrent)]
-}
-
-/**
- * The lane's own connection may have been opened while the store was away, or to a former primary,
- * and fails then.
- */
-export async function createTenantWhenServed(lane: Lane, signal: AbortSignal): Promise<LaneTenant> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_MS
-  for (;;) {
-    try {
-      return await lane.createTenant()
-    } catch (error) {
-      const isOver = signal.aborted || performance.now() > endsAt
-      if (isOver || storeErrorKind(error) === undefined) throw error
-      await wait(POLL_MS)
-    }
-  }
 }
 
 interface RefusalWait {
