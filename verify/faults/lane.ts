@@ -60,6 +60,7 @@ async function startParts(options: LaneOptions) {
   const secret = () => randomBytes(16).toString('hex')
   const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`, secret()] as const
   const names = options.byName === true ? await startNameServer() : undefined
+  const second = options.secondProvider === true ? secondProvider : undefined
   names?.set(PROVIDER_NAME, ['127.0.0.1'], SHORT_TTL_SECONDS)
   const settings = {
     ...SHORT_LIMITS,
@@ -68,7 +69,7 @@ async function startParts(options: LaneOptions) {
     STRIPE_WEBHOOK_SECRET: secrets[1],
     ENCRYPTION_KEYS: `lane:${randomBytes(32).toString('base64')}`,
     ...(names && { DNS_SERVERS: names.address }),
-    ...(options.secondProvider === true && secondProvider?.settings(secrets[2])),
+    ...second?.settings(secrets[2]),
     ...options.settings,
   }
   const cached = { NODE_COMPILE_CACHE: cacheIn(options) }
@@ -82,10 +83,7 @@ async function startParts(options: LaneOptions) {
     relay: await openApiRelay(),
     pooler: options.pooled === true ? await startPgBouncer(databaseUrl, POOLER) : undefined,
     extra: await options.extraServer?.start(folder),
-    second:
-      options.secondProvider === true && secondProvider !== undefined
-        ? await startSecondProvider(secondProvider, options.programs, cached)
-        : undefined,
+    second: second && (await startSecondProvider(second, options.programs, cached)),
   }
 }
 

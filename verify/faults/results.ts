@@ -255,14 +255,14 @@ export const RETURN_LIMIT_MS = 2_000
  * @param ms from the last fault to the last final answer; null: never, which other checks report.
  */
 export function checkRecovery(ms: number | null): Violation[] {
-  if (ms === null || ms <= RECOVERY_LIMIT_SECONDS * 1_000) return []
+  if (ms === null || ms <= RECOVERY_LIMIT_MS) return []
   const what = `recovery took ${Math.round(ms)} ms; the limit is ${RECOVERY_LIMIT_SECONDS} s`
   return [{ invariant: 7, what }]
 }
 
 /** @param isConcurrent in a soak, whose payments wait for the work that the outage has delayed. */
 export function checkReturn(ms: number, isConcurrent: boolean): Violation[] {
-  if (ms <= (isConcurrent ? RECOVERY_LIMIT_SECONDS * 1_000 : RETURN_LIMIT_MS)) return []
+  if (ms <= (isConcurrent ? RECOVERY_LIMIT_MS : RETURN_LIMIT_MS)) return []
   const what = `the first payment after the outage took ${Math.round(ms)} ms`
   return [{ invariant: 7, what, isLate: true }]
 }

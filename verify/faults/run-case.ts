@@ -343,11 +343,12 @@ function findSkipReason({ options: { disk } }: Lane, { injections }: Case): stri
   return needsDisk && typeof disk === 'string' ? disk : undefined
 }
 
-async function checkEverything(
+/** @param isConcurrent whether several operations may have been in progress. */
+export async function checkEverything(
   lane: Lane,
   merchant: Merchant,
   bystander: Bystander,
-  scenario: Scenario,
+  { check, isConcurrent }: Pick<Scenario, 'check' | 'isConcurrent'>,
 ): Promise<Violation[]> {
   await merchant.replay()
   for (const one of merchant.neighbours) await one.replay(REPLAYED)
@@ -355,8 +356,8 @@ async function checkEverything(
   const ends = checkEnds(lane.takeUnexpectedExits())
   const { processes } = lane
   const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
-  const found = [...((await scenario.check?.(merchant)) ?? []), ...ends]
-  const evidence = { lines, processes, isConcurrent: scenario.isConcurrent === true }
+  const found = [...((await check?.(merchant)) ?? []), ...ends]
+  const evidence = { lines, processes, isConcurrent: isConcurrent === true }
   for (const one of all) found.push(...(await checkRun(lane, one, bystander, evidence)))
   return found
 }

@@ -7,7 +7,7 @@ import type { Progress } from '../../bench/progress.ts'
 import { makePlans } from '../simulate/plans.ts'
 import { seededRandom } from '../simulate/random.ts'
 import { awaitFinalAnswers, runTraffic } from '../simulate/traffic.ts'
-import { checkCallsDuringAbsence, checkEnds, checkMoving, checkRun } from './checks.ts'
+import { checkCallsDuringAbsence, checkEnds, checkMoving } from './checks.ts'
 import type { Lane } from './lane.ts'
 import type { Injection, RunResult, Violation } from './results.ts'
 import { emptyResult, RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from './results.ts'
@@ -19,7 +19,7 @@ import type { CountedScenario } from './plan.ts'
 import { poll } from './poll.ts'
 import type { Environment } from './environment.ts'
 import { type PreparedLane, prepareLane } from './bystander.ts'
-import { withOperator } from './run-case.ts'
+import { checkEverything, withOperator } from './run-case.ts'
 
 const EVERY_MS = 15_000
 
@@ -36,7 +36,7 @@ async function checkDuringSoak(
   while (!over.aborted) {
     await delay(EVERY_MS, undefined, { signal: over }).catch(() => {})
     // Reading the log lines removes them, so none may be skipped.
-    keep(checkLog(lane, merchant))
+    keep(checkLog(lane, merchant, lane.takeLines()))
     keep(await checkMoving(lane, merchant).catch(ignoreStoreOutage))
     keep(await findChargedTwice(lane))
   }
@@ -49,9 +49,8 @@ function ignoreStoreOutage(error: unknown): Violation[] {
   throw error
 }
 
-function checkLog(lane: Lane, { tenant }: Merchant): Violation[] {
-  const secrets = [...lane.secrets, tenant.apiKey]
-  return checkSecrecy({ secrets, texts: { 'a log': lane.takeLines() } })
+function checkLog(lane: Lane, { tenant }: Merchant, lines: readonly string[]): Violation[] {
+  return checkSecrecy({ secrets: [...lane.secrets, tenant.apiKey], texts: { 'a log': lines } })
 }
 
 /** Uses the provider's own log. */
@@ -129,9 +128,7 @@ async function injectOnce(options: InjectionOptions): Promise<SoakInjection> {
   const ends = checkEnds(lane.takeUnexpectedExits())
   const called = checkCallsDuringAbsence(lane.processes, true)
   for (const { store } of lane.processes) store.absences.splice(0)
-  const lines = await cleanUp(lane)
-  const secrets = [...lane.secrets, merchant.tenant.apiKey]
-  const leaks = checkSecrecy({ secrets, texts: { 'a log': lines } })
+  const leaks = checkLog(lane, merchant, await cleanUp(lane))
   return {
     isInjected: faults.misses === 0,
     recoveryMs,
@@ -312,12 +309,5 @@ async function checkAtEnd(
   const { sender, history, signal } = merchant
   const limits = { concurrency: RETRYING_CLIENTS, seconds: RECOVERY_LIMIT_SECONDS }
   await awaitFinalAnswers({ sender, history, signal, ...limits })
-  await merchant.replay()
-  const ends = checkEnds(lane.takeUnexpectedExits())
-  const { processes } = lane
-  const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
-  return [
-    ...ends,
-    ...(await checkRun(lane, merchant, bystander, { lines, processes, isConcurrent: true })),
-  ]
+  return await checkEverything(lane, merchant, bystander, { isConcurrent: true })
 }
