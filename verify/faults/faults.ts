@@ -14,7 +14,7 @@ import { findNamed, type Injection, type Violation } from './results.ts'
 import { eventFaults } from './event-orders.ts'
 import { contentionFaults, outages } from './contention.ts'
 import { isAtSecond } from './provider-proxy.ts'
-import { faultsOfExtras, secondProvider } from './extras.ts'
+import { ofExtras, secondProvider } from './extras.ts'
 
 /** Crashes the server at once. Its restart and the next payment go on beside the run. */
 function crashStore(context: FaultContext, point: Point): Action {
@@ -258,7 +258,7 @@ export const faults: readonly Fault[] = [
   ...eventFaults,
   ...shortages,
   ...failovers,
-  ...faultsOfExtras,
+  ...(ofExtras('faults') as readonly Fault[]),
 ]
 
 /** The store rejects the statement and does not execute it. */

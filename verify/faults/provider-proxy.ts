@@ -5,12 +5,10 @@ import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { CallName } from '../../src/provider/calls.ts'
-import type { ContractCall } from '../../test/provider/contract/fixture.ts'
 import { calls } from '../../test/provider/stripe/calls.ts'
 import { providerAt } from '../simulate/faults.ts'
 import type { Place, Role } from './points.ts'
-import { secondProvider } from './extras.ts'
+import { nameIn, type ProviderRequests, secondProvider } from './extras.ts'
 import type { Action, Watch } from './watch.ts'
 import { listen } from './links.ts'
 
@@ -50,32 +48,6 @@ export class Gathering {
 /** Shorter than the timeout of a call. */
 const DELAY_MS = 250
 const POLL_MS = 5
-
-/** A call as a provider sees it: its request, where `*` is an id, and its name in the log of the stand-in. */
-type CallAtProvider = Pick<ContractCall, 'request' | 'kind'>
-
-/** The requests of a provider's API, by the names that points of the suite have. */
-export interface ProviderRequests {
-  readonly calls: Readonly<Partial<Record<CallName, CallAtProvider>>>
-  /** What stands before each path of a call, as a regular expression. */
-  readonly root?: string
-  readonly reads: Readonly<Record<'look' | 'dispute' | 'list', RegExp>>
-}
-
-/** The name of the call or of the read; undefined for any other request, which is given as `POST /path`. */
-function nameIn({ calls, root = '', reads }: ProviderRequests, line: string) {
-  const patterns = Object.entries(calls).map(
-    ([
-      name,
-      {
-        request: { method, path },
-      },
-    ]) => {
-      return [name, new RegExp(`^${method} ${root}${path.replaceAll('*', '[^/]+')}$`)] as const
-    },
-  )
-  return [...patterns, ...Object.entries(reads)].find(([, pattern]) => pattern.test(line))?.[0]
-}
 
 const REQUESTS: ProviderRequests = {
   calls,

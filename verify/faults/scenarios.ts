@@ -12,7 +12,7 @@ import {
   reaperContests,
 } from './contests.ts'
 import { comparisons, expire, expireHold, releaseHold } from './holds.ts'
-import { scenariosOfExtras } from './extras.ts'
+import { ofExtras } from './extras.ts'
 import { type Case, findNamed, providerNamed, type Violation } from './results.ts'
 import { eventScenarios, follow, followDispute, followFailedRefund } from './event-scenarios.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
@@ -79,7 +79,7 @@ export const scenarios: readonly Scenario[] = [
   payTogether,
   captureTogether,
   announced,
-  ...scenariosOfExtras,
+  ...(ofExtras('scenarios') as readonly Scenario[]),
   ...routed,
   cancelAfterwards,
   payReferenced,
