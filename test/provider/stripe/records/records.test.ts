@@ -278,11 +278,13 @@ describe('a malformed answer', () => {
   const broken = [
     ...[...wrong, { metadata: null }, { metadata: 'none' }].map((members) => ({
       what: 'payment',
+      members,
       record: intent(members),
       read: (answered: PaymentProvider) => answered.listPayments(always),
     })),
     ...wrong.map((members) => ({
       what: 'refund',
+      members,
       record: refund(members),
       read: (answered: PaymentProvider) => answered.listRefunds(always),
     })),
@@ -293,12 +295,13 @@ describe('a malformed answer', () => {
       { fee: 0.5 },
     ].map((members) => ({
       what: 'movement',
+      members,
       record: movement(members),
       read: (answered: PaymentProvider) => answered.listMovements(always),
     })),
   ]
 
-  test.each(broken)('a $what as $record is an error, not skipped', async ({ record, read }) => {
+  test.each(broken)('a $what with $members is an error, not skipped', async ({ record, read }) => {
     const pages: AsyncIterable<readonly unknown[]> = read(await answering(list(record)))
 
     await expect(collect(pages)).rejects.toThrow(`record ${record.id} is malformed`)
