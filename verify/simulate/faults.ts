@@ -33,22 +33,19 @@ export interface PlantedRule extends FaultRule {
   readonly struck: number
 }
 
-export interface Provider {
-  checkHealth(): Promise<void>
-  /** Calls a path below `/_control/` and returns the body of the answer. */
-  control(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>
-  listExecuted(): Promise<Executed[]>
-  plantFault(rule: FaultRule): Promise<void>
-  listFaults(): Promise<PlantedRule[]>
-  removeFaults(): Promise<void>
-}
+export type Provider = ReturnType<typeof providerAt>
 
 const TRIES = 20
 const PAUSE_MS = 150
 const TIME_LIMIT_MS = 30_000
 
-export function providerAt(url: string): Provider {
-  const control: Provider['control'] = async (method, path, body) => {
+export function providerAt(url: string) {
+  /** Calls a path below `/_control/` and returns the body of the answer. */
+  const control = async (
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<unknown> => {
     const answer = await reach(url, () =>
       fetch(`${url}/_control/${path}`, {
         method,
@@ -63,14 +60,14 @@ export function providerAt(url: string): Provider {
   const list = async <Entry>(path: string) =>
     ((await control('GET', path)) as { data: Entry[] }).data
   return {
-    async checkHealth() {
+    async checkHealth(): Promise<void> {
       const { ok } = await fetch(`${url}/_control/health`)
       if (!ok) throw new Error(`${url} is not a Stripe stand-in`)
     },
     control,
-    listExecuted: () => list('executed'),
-    listFaults: () => list('faults'),
-    plantFault: async (rule) => void (await control('POST', 'faults', rule)),
+    listExecuted: () => list<Executed>('executed'),
+    listFaults: () => list<PlantedRule>('faults'),
+    plantFault: async (rule: FaultRule) => void (await control('POST', 'faults', rule)),
     removeFaults: async () => void (await control('DELETE', 'faults')),
   }
 }
@@ -91,14 +88,9 @@ async function reach(url: string, send: () => Promise<Response>): Promise<Respon
 /** Number of payments between two faults. */
 const PAYMENTS_PER_FAULT = 8
 
-/**
- * One fault in this many is persistent: it hits one payment until the service abandons its call.
- */
+/** One fault in this many hits one payment until the service abandons its call. */
 const PERSISTENT_EVERY = 6
-/**
- * With short limits the service abandons a call after four tries, and the fault may hit several
- * payments.
- */
+/** With short limits that is after four tries, and the fault may hit several payments. */
 const PERSISTENT_TIMES = 10
 
 const MATCHES: readonly FaultRule['match'][] = [
@@ -164,32 +156,25 @@ function makePersistentFault(random: Random): FaultRule {
   return { match: { payment_method: RARE_METHOD }, fault, times: PERSISTENT_TIMES }
 }
 
-interface FaultSchedule {
-  /** Plants the faults that are due once this many payments have started. */
-  plantDue(payments: number): Promise<void>
-  /** Removes all faults. Returns them with the number of requests that each has hit. */
-  removeAll(): Promise<PlantedRule[]>
-}
-
-export function scheduleFaults(provider: Provider, rules: readonly FaultRule[]): FaultSchedule {
-  let planted = 0
+export function scheduleFaults(provider: Provider, rules: readonly FaultRule[]) {
+  const left = [...rules]
   let isEnded = false
   return {
-    async plantDue(payments) {
-      const due = Math.min(rules.length, Math.ceil(payments / PAYMENTS_PER_FAULT))
-      while (planted < due) {
-        const rule = rules[planted]
-        if (isEnded || rule === undefined) return
-        planted += 1
-        await provider.plantFault(rule)
+    /** Plants the faults that are due once this many payments have started. */
+    async plantDue(payments: number): Promise<void> {
+      const undue = rules.length - Math.ceil(payments / PAYMENTS_PER_FAULT)
+      while (left.length > Math.max(0, undue) && !isEnded) {
+        const rule = left.shift()
+        if (rule !== undefined) await provider.plantFault(rule)
       }
     },
-    async removeAll() {
+    /** Removes all faults. Returns them with the number of requests that each has hit. */
+    async removeAll(): Promise<readonly PlantedRule[]> {
       isEnded = true
-      if (planted === 0) return []
-      const plantedRules = await provider.listFaults()
+      if (left.length === rules.length) return []
+      const planted = await provider.listFaults()
       await provider.removeFaults()
-      return plantedRules
+      return planted
     },
   }
 }

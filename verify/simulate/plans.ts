@@ -79,11 +79,13 @@ function makePlan(random: Random, number: number): Plan {
   const isManual = random.percent(SHARES.manual)
   const money = isManual ? planAuthorized(random, amount) : { steps: [], captured: amount }
   const refunds = random.percent(SHARES.refunded) ? refund(random, money.captured) : []
+  const pickApproved = () =>
+    random.percent(SHARES.rareMethod) ? RARE_METHOD : random.pick(APPROVED)
   return {
     number,
     amount,
     currency: random.pick(CURRENCIES),
-    paymentMethod: pickMethod(random, isDeclined),
+    paymentMethod: isDeclined ? random.pick(DECLINED) : pickApproved(),
     captureMethod: isManual ? 'manual' : 'automatic',
     ...pickStyle(random),
     steps: [...money.steps, ...refunds],
@@ -91,11 +93,6 @@ function makePlan(random: Random, number: number): Plan {
     sendsInvalidFirst: random.percent(SHARES.invalidFirst),
     refundsTooMuch: refunds.length > 0 && random.percent(SHARES.refundedTooMuch),
   }
-}
-
-function pickMethod(random: Random, isDeclined: boolean): string {
-  if (isDeclined) return random.pick(DECLINED)
-  return random.percent(SHARES.rareMethod) ? RARE_METHOD : random.pick(APPROVED)
 }
 
 function pickStyle(random: Random): SendingStyle {

@@ -22,18 +22,18 @@ export interface Records {
   readonly executed: readonly Executed[]
 }
 
-/** The state of the ledger when the run started. */
-export interface LedgerMark {
-  readonly balances: readonly LedgerBalance[]
-  readonly newest: string | undefined
-}
-
 const PAGE_SIZE = 100
 const READERS = 8
 /** Tolerance for the difference between this machine's clock and the service's. */
 const CLOCK_SKEW_MS = 60_000
 /** Other clients may post to the ledger while it is read, so reading is retried. */
 const LEDGER_READS_MAX = 5
+
+/** The state of the ledger when the run started. */
+interface LedgerMark {
+  readonly balances: readonly LedgerBalance[]
+  readonly newest: string | undefined
+}
 
 export async function markLedger(client: Client): Promise<LedgerMark> {
   const query = { limit: 1 }
@@ -74,13 +74,11 @@ async function listRefunds(
   { operations }: History,
   payments: readonly Payment[],
 ): Promise<Refund[]> {
-  const refundedIds = new Set(
-    operations.flatMap(({ content }) =>
-      content.kind === 'refund.create' ? [content.paymentId] : [],
-    ),
+  const wanted = new Set(
+    operations.map(({ content }) => content.kind === 'refund.create' && content.paymentId),
   )
   const refunded = payments.filter(
-    ({ id, amount_refunded: amount }) => amount > 0 || refundedIds.has(id),
+    ({ id, amount_refunded: amount }) => amount > 0 || wanted.has(id),
   )
   const refunds: Refund[] = []
   await inParallel(refunded, READERS, async ({ id }) => {

@@ -9,19 +9,12 @@ import type { Answer, RequestContent } from './history.ts'
 import type { Patience } from './plans.ts'
 import type { Random } from './random.ts'
 
-export interface Figures {
-  /** Number of retries by reason. */
-  readonly retries: Counts
-  /** Number of requests; each try counts. */
-  requests: number
-  /** Number of replays. */
-  replays: number
-  /** Number of connections that clients dropped. */
-  drops: number
-}
+export type Figures = ReturnType<typeof startFigures>
 
-export function startFigures(): Figures {
-  return { retries: new Map(), requests: 0, replays: 0, drops: 0 }
+export function startFigures() {
+  const retries: Counts = new Map()
+  // Each try counts as a request. A drop is a connection that a client has dropped.
+  return { retries, requests: 0, replays: 0, drops: 0 }
 }
 
 function reasonOf({ after }: Retry): string {
@@ -29,11 +22,7 @@ function reasonOf({ after }: Retry): string {
   return `${after.status} ${after.problem ?? 'no problem'}`
 }
 
-export interface Sender {
-  readonly client: Client
-  /** Sends a request. Returns undefined if no try got an answer. */
-  send(content: RequestContent, key: string, options: SendOptions): Promise<Answer | undefined>
-}
+export type Sender = ReturnType<typeof createSender>
 
 interface SendOptions {
   readonly patience: Patience
@@ -65,7 +54,7 @@ export interface SenderOptions {
   readonly maxFailures?: number
 }
 
-export function createSender(options: SenderOptions): Sender {
+export function createSender(options: SenderOptions) {
   const { baseUrl, apiKey, figures } = options
   const client = createClient({
     baseUrl,
@@ -81,7 +70,12 @@ export function createSender(options: SenderOptions): Sender {
   })
   return {
     client,
-    async send(content, key, { patience, signal }) {
+    /** Sends a request. Returns undefined if no try got an answer. */
+    async send(
+      content: RequestContent,
+      key: string,
+      { patience, signal }: SendOptions,
+    ): Promise<Answer | undefined> {
       const reply = await post(client, content, key, PREFERENCES[patience], signal)
       if (reply === undefined) return undefined
       const answer = readAnswer(reply)
