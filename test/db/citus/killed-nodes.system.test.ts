@@ -32,6 +32,12 @@ const SLOW_CHARGE = {
   times: 1,
 }
 const accepted = { headers: { prefer: 'respond-async' } }
+/** So many calls show that the traffic of the simulation is under way. */
+const EXECUTED_BEFORE_KILLS = 60
+
+async function listExecuted({ control }: Service): Promise<readonly unknown[]> {
+  return ((await control('GET', 'executed')) as { data: unknown[] }).data
+}
 
 describeOnCitus('on Citus', () => {
   let database: TestDatabase
@@ -54,7 +60,7 @@ describeOnCitus('on Citus', () => {
       const run = startProcess('verify/simulate/main.ts', {
         args: ['--payments', '600', '--faults', '--api-key', apiKey, ...places],
       })
-      await run.waitForLine((line) => line.startsWith('Sending:'), LIMIT_MS)
+      await until(async () => (await listExecuted(service)).length > EXECUTED_BEFORE_KILLS)
       const nodes = await listNodes()
       for (const node of nodes) await killNode(node)
 
