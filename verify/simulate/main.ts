@@ -11,7 +11,7 @@ import { makePlans } from './plans.ts'
 import { seededRandom } from './random.ts'
 import { markLedger, readRecords } from './records.ts'
 import { showReport } from './report.ts'
-import { checkTarget, type Stack, startStack } from './stack.ts'
+import { type Stack, startStack } from './stack.ts'
 import { awaitFinalAnswers, findPending, runTraffic } from './traffic.ts'
 
 type Simulation = Working<SimulationOptions, Stack>
@@ -37,7 +37,6 @@ await runCommand<SimulationOptions, Stack>({
 /** Prints the report. Returns the exit code. */
 async function simulate(simulation: Simulation): Promise<number> {
   const { place: target, options, progress } = simulation
-  await checkTarget(target)
   const { payments, seed, concurrency } = options
   progress.say(
     `Sending ${payments} payments to ${target.url}, seed ${seed}; Ctrl-C stops and reports`,

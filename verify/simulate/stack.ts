@@ -1,5 +1,4 @@
-// The stack of a run: `npm start` on free ports, in a temporary folder, with short time limits, or
-// one that runs. A request checks that its parts belong together.
+// The stack of a run: `npm start` on free ports, in a temporary folder, with short time limits.
 import { randomBytes } from 'node:crypto'
 import { startNodeProcess } from '../../dev/stack/node-process.ts'
 import { findFreePort } from '../../dev/ports.ts'
@@ -7,10 +6,7 @@ import {
   makeThrowawayFolder,
   removeThrowawayFolder,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
-import { unwrap } from '../../client/errors.ts'
-import { createClient } from '../../client/index.ts'
 import type { Target } from './arguments.ts'
-import { providerAt } from './faults.ts'
 
 const STOP_LIMIT_MS = 20_000
 const KEPT_LINES = 40
@@ -71,34 +67,6 @@ export async function startStack(): Promise<Stack> {
     await remove()
     throw new Error(`the stack did not start:\n${lines.join('\n')}`, { cause })
   })
-  return { url: urlAt(port), providerUrl: urlAt(providerPort), apiKey, remove }
-}
-
-function urlAt(port: number): string {
-  return `http://127.0.0.1:${port}`
-}
-
-/**
- * Checks with one payment that the API accepts payments and calls the provider whose log is read.
- *
- * @throws Error that says what is wrong.
- */
-export async function checkTarget({ url, apiKey, providerUrl }: Target): Promise<void> {
-  const ready = await fetch(`${url}/readyz`).catch(() => undefined)
-  if (ready?.ok !== true) throw new Error(`no API is ready at ${url}`)
-  const provider = providerAt(providerUrl)
-  await provider.checkHealth().catch((cause: unknown) => {
-    throw new Error(`no Stripe stand-in answers at ${providerUrl}`, { cause })
-  })
-  const client = createClient({ baseUrl: url, apiKey, retry: { deadlineMs: 20_000 } })
-  const { id } = unwrap(
-    await client.POST('/v1/payments', {
-      idempotencyKey: crypto.randomUUID(),
-      params: { header: { Prefer: 'wait=10' } },
-      body: { amount: 100, currency: 'usd', payment_method: 'pm_card_visa' },
-    }),
-  )
-  const executed = await provider.listExecuted()
-  if (executed.some(({ metadata }) => metadata['atomic_payment'] === id)) return
-  throw new Error(`the API at ${url} uses another provider than ${providerUrl}`)
+  const [url, providerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${providerPort}`]
+  return { url, providerUrl, apiKey, remove }
 }
