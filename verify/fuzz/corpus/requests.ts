@@ -13,25 +13,34 @@ export interface Change {
 
 export const GOOD_PAYMENT = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
 
-const OF_TENANT = {
-  authorization: 'Bearer {{tenant-key}}',
-  'idempotency-key': '{{new-key}}',
-  'content-type': 'application/json',
-}
+const JSON_TYPE = { 'content-type': 'application/json' }
+const TENANT = { authorization: 'Bearer {{tenant-key}}' }
+const OPERATOR = { authorization: 'Bearer {{admin-key}}' }
+const KEYED = { ...TENANT, 'idempotency-key': '{{new-key}}', ...JSON_TYPE }
 
-const OF_OPERATOR = {
-  authorization: 'Bearer {{admin-key}}',
-  'content-type': 'application/json',
-}
+/** Makes requests that have these headers, and this body unless they have their own. */
+const posted =
+  (headers: NonNullable<Change['headers']>, usual: Change['body'] = null) =>
+  (target: string, body: Change['body'] = usual, change: Change = {}): Draft =>
+    makeDraft({ method: 'POST', target, headers, body }, change)
+
+const gotten =
+  (headers: NonNullable<Change['headers']>) =>
+  (target: string, change: Change = {}): Draft =>
+    makeDraft({ method: 'GET', target, headers }, change)
 
 /** A POST of the tenant. The default body is a valid payment. */
-export function post(
-  target: string,
-  body: Change['body'] = GOOD_PAYMENT,
-  change: Change = {},
-): Draft {
-  return makeDraft({ method: 'POST', target, headers: OF_TENANT, body }, change)
-}
+export const post = posted(KEYED, GOOD_PAYMENT)
+export const get = gotten(TENANT)
+/** Requests of an operator. */
+export const adminPost = posted({ ...OPERATOR, ...JSON_TYPE })
+export const adminGet = gotten(OPERATOR)
+
+const postEvent = posted({ ...JSON_TYPE, 'stripe-signature': '{{stripe-signature}}' })
+
+/** An event of the provider with a valid signature. */
+export const providerEvent = (body: string | object, change?: Change): Draft =>
+  postEvent('/provider/webhooks', body, change)
 
 export const payment = (change: Change = {}): Draft => post('/v1/payments', GOOD_PAYMENT, change)
 
@@ -40,36 +49,11 @@ export const patientPayment = (body: object = GOOD_PAYMENT): Draft =>
   payment({ headers: { prefer: 'wait=10' }, body })
 
 /** A payment with changed fields. Undefined removes a field. */
-export function paymentWith(fields: Readonly<Record<string, unknown>>): Draft {
-  return payment({ body: { ...GOOD_PAYMENT, ...fields } })
-}
+export const paymentWith = (fields: Readonly<Record<string, unknown>>): Draft =>
+  payment({ body: { ...GOOD_PAYMENT, ...fields } })
 
 /** A payment with exactly this body. */
 export const paymentOf = (body: string): Draft => payment({ body })
-
-export function get(target: string, change: Change = {}): Draft {
-  const { authorization } = OF_TENANT
-  return makeDraft({ method: 'GET', target, headers: { authorization } }, change)
-}
-
-/** A GET of an operator. */
-export function adminGet(target: string, change: Change = {}): Draft {
-  const { authorization } = OF_OPERATOR
-  return makeDraft({ method: 'GET', target, headers: { authorization } }, change)
-}
-
-export function adminPost(target: string, body: Change['body'] = null, change: Change = {}): Draft {
-  return makeDraft({ method: 'POST', target, headers: OF_OPERATOR, body }, change)
-}
-
-/** An event of the provider with a valid signature. */
-export function providerEvent(body: string | object, change: Change = {}): Draft {
-  const headers = {
-    'content-type': 'application/json',
-    'stripe-signature': '{{stripe-signature}}',
-  }
-  return makeDraft({ method: 'POST', target: '/provider/webhooks', headers, body }, change)
-}
 
 /** A request of exactly these lines, if method, target and headers cannot express it. */
 export function raw(target: string, ...lines: readonly string[]): Draft {
