@@ -17,19 +17,16 @@ export interface Draft {
 
 export type Header = readonly [name: string, value: string]
 
-/** The expected answer to a request. */
-interface Expectation {
-  /** The answer must be one of these problems. Empty: any documented answer is allowed. */
-  readonly types: readonly ProblemType[]
-  /** Whether a late answer is expected. */
-  readonly slow?: boolean
-}
-
-export interface Case extends Expectation {
+/** A request and its expected answer. */
+export interface Case {
   readonly label: string
   /** The operationId in openapi.yaml, if the case was generated from it. */
   readonly operation?: string
   readonly draft: Draft
+  /** The answer must be one of these problems. Empty: any documented answer is allowed. */
+  readonly types: readonly ProblemType[]
+  /** Whether a late answer is expected. */
+  readonly slow?: boolean
 }
 
 /** Encodes a text as UTF-8, with one character per byte. */

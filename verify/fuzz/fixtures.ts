@@ -4,14 +4,10 @@ import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { openFindings } from '../../src/db/operations/findings.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { type IdPrefix, parseId, showId } from '../../src/domain/resource-id.ts'
-import type { Names } from './draft.ts'
-import { type Secrets, secretsOf } from './judge.ts'
+import { secretsOf } from './judge.ts'
 import type { Subject } from './subject.ts'
 
-export interface Fixtures {
-  readonly names: Names
-  readonly secrets: Secrets
-}
+export type Fixtures = Awaited<ReturnType<typeof createFixtures>>
 
 /** Amounts of the payment `payment`, in minor units. */
 const [CAPTURED, REFUNDED] = [1_999, 500]
@@ -19,12 +15,11 @@ export const HELD_MINOR = 1_500
 export const REFUNDABLE_MINOR = CAPTURED - REFUNDED
 
 const KEY_LENGTH = 24
-const NEW_KEY = 'new-key'
 
 type Json = Record<string, unknown>
 
 /** Creates the fixtures through the API, and writes to the database what the API cannot create. */
-export async function createFixtures(subject: Subject): Promise<Fixtures> {
+export async function createFixtures(subject: Subject) {
   const maker = new FixtureMaker(subject)
   await maker.makeTenants()
   await maker.makePayments()
@@ -32,16 +27,15 @@ export async function createFixtures(subject: Subject): Promise<Fixtures> {
   await maker.makeOperatorObjects()
   await maker.makeDisputes()
   return {
-    names: (name) => (name === NEW_KEY ? makeKey() : maker.known.get(name)),
+    names: (name: string) => (name === 'new-key' ? makeKey() : maker.known.get(name)),
     secrets: secretsOf(maker.keys),
   }
 }
 
 /** Letters only: digits could form a card number. */
 function makeKey(): string {
-  return Array.from(randomBytes(KEY_LENGTH), (byte) => String.fromCharCode(97 + (byte % 26))).join(
-    '',
-  )
+  const letter = (byte: number) => String.fromCharCode(97 + (byte % 26))
+  return Array.from(randomBytes(KEY_LENGTH), letter).join('')
 }
 
 class FixtureMaker {

@@ -7,16 +7,14 @@ import type { Case } from './draft.ts'
 import { operations } from './operations.ts'
 import { CARD_NUMBERS } from './values.ts'
 
-export interface Secrets {
-  /** Returns the names of the secrets in a text. */
-  findIn(text: string): string[]
-}
+export type Secrets = ReturnType<typeof secretsOf>
 
 /** @param keys the secret values by name. Reports contain the names only. */
-export function secretsOf(keys: ReadonlyMap<string, string>): Secrets {
+export function secretsOf(keys: ReadonlyMap<string, string>) {
   const cards = new RegExp(CARD_NUMBERS.join('|'))
   return {
-    findIn(text) {
+    /** Returns the names of the secrets in a text. */
+    findIn(text: string): string[] {
       const found = [...keys].filter(([, key]) => text.includes(key)).map(([name]) => name)
       // Removes all separators between the digits.
       const hasCard = MAYBE_CARD.test(text) && cards.test(text.replaceAll(/\D+/g, ''))

@@ -32,10 +32,8 @@ export const exceptions: readonly Exception[] = [
   },
 ]
 
-/** Digests by table name. */
-type Tables = ReadonlyMap<string, string>
-
-async function digestTables({ sql }: Store): Promise<Tables> {
+/** Returns the digests by the name of the table. */
+async function digestTables({ sql }: Store): Promise<ReadonlyMap<string, string>> {
   const known = await sql<{ name: string; quoted: string }[]>`
     select n.nspname || '.' || c.relname as name, c.oid::regclass::text as quoted
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -55,12 +53,6 @@ async function digestTables({ sql }: Store): Promise<Tables> {
   return new Map(rows.map(({ name, digest }) => [name, digest]))
 }
 
-/** The id of the newest operator action, if there is one. */
-async function lastActionId({ sql }: Store): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`select id from admin_actions order by id desc limit 1`
-  return row?.id
-}
-
 /** Operator actions after this id that record anything other than a refusal and its reason. */
 async function findUnexpectedActions({ sql }: Store, after: string | undefined): Promise<string[]> {
   const types = Object.keys(problems)
@@ -78,13 +70,7 @@ async function findUnexpectedActions({ sql }: Store, after: string | undefined):
 }
 
 /** The state of the database and of the provider at one moment. */
-export interface Snapshot {
-  readonly tables: Tables
-  /** The id of the newest operator action. */
-  readonly lastActionId: string | undefined
-  readonly providerCalls: number
-  readonly executed: number
-}
+export type Snapshot = Awaited<ReturnType<typeof takeSnapshot>>
 
 export interface TestBed {
   readonly subject: Subject
@@ -155,11 +141,15 @@ export async function bisect(
   }
 }
 
-async function takeSnapshot({ store, log, providerUrl }: Subject): Promise<Snapshot> {
+async function takeSnapshot({ store, log, providerUrl }: Subject) {
   const executed = await providerAt(providerUrl).listExecuted()
+  const [newest] = await store.sql<{ id: string }[]>`
+    select id from admin_actions order by id desc limit 1
+  `
   return {
     tables: await digestTables(store),
-    lastActionId: await lastActionId(store),
+    /** The id of the newest operator action, if there is one. */
+    lastActionId: newest?.id,
     providerCalls: log.providerCalls,
     executed: executed.length,
   }

@@ -148,7 +148,9 @@ export async function startSubject(
     const store = openStore({ url: databaseUrl, applicationName: 'fuzz', ...limits })
     // The hourly reconciliation would call the provider and write to tables.
     await store.sql`delete from ${store.sql(JOB_SCHEMA)}.schedule where key = 'reconcile'`
-    const failed = untilOneEnds(processes, log)
+    const failed = Promise.race(processes.map(({ ended }) => ended)).then((how): never => {
+      throw new Error(`a process ${how}. Its last log lines:\n${log.lastLines}`)
+    })
     // stop() ends the processes too, and then nothing handles this rejection.
     failed.catch(() => {})
     return {
@@ -169,9 +171,4 @@ export async function startSubject(
     await end()
     throw new Error(`the service did not start:\n${log.lastLines}`, { cause: error })
   }
-}
-
-async function untilOneEnds(processes: readonly NodeProcess[], log: ServiceLog): Promise<never> {
-  const how = await Promise.race(processes.map(({ ended }) => ended))
-  throw new Error(`a process ${how}. Its last log lines:\n${log.lastLines}`)
 }
