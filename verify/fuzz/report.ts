@@ -1,5 +1,5 @@
 // Renders the report of a run: its statistics, and each failure with the command that repeats it.
-import { count, type Counts, countTable } from '../simulate/counts.ts'
+import { addCount, type Counts, countTable } from '../simulate/counts.ts'
 import { problemTypeOf } from './judge.ts'
 import type { Case } from './draft.ts'
 import type { Result } from './connection.ts'
@@ -13,10 +13,10 @@ export class Statistics {
 
   count(one: Case, result: Result): void {
     this.sent += 1
-    count(this.#operations, one.operation ?? 'corpus')
-    if (result instanceof Error) return count(this.#statuses, 'no answer')
-    count(this.#statuses, String(result.status))
-    count(this.#types, problemTypeOf(result) ?? 'no problem')
+    addCount(this.#operations, one.operation ?? 'corpus')
+    if (result instanceof Error) return addCount(this.#statuses, 'no answer')
+    addCount(this.#statuses, String(result.status))
+    addCount(this.#types, problemTypeOf(result) ?? 'no problem')
     if (one.slow !== true) this.#slowestMs = Math.max(this.#slowestMs, result.ms)
   }
 

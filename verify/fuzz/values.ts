@@ -16,10 +16,16 @@ export const CARD_NUMBERS = words(`
   36227206271667 3566002020360505 6200000000000005
 `)
 
+/** Blank and invisible characters, and halves of others. */
+const ODD_CHARACTERS = '\u0000\u007F\u00A0\u200B\u202E\u2028\uFEFF\uFFFD\uFFFF\uD800\uDC00'.split(
+  '',
+)
+
 const NASTY = [
-  // Blank, invisible and unpaired characters.
-  ...['', ' ', '\u0000', '\u007F', '\u00A0', '\u200B', '\u202E', '\u2028'],
-  ...['\uFEFF', '\uFFFD', '\uFFFF', '\uD800', '\uDC00', '\u{1F600}'],
+  '',
+  ' ',
+  ...ODD_CHARACTERS,
+  '\u{1F600}',
   '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}',
   'Z\u0351\u036B\u0343',
   ...words('null undefined NaN __proto__ constructor ../../etc/passwd'),

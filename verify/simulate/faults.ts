@@ -159,9 +159,10 @@ export function scheduleFaults(provider: Provider, rules: readonly FaultRule[]) 
     /** Plants the faults that are due once this many payments have started. */
     async plantDue(payments: number): Promise<void> {
       const undue = rules.length - Math.ceil(payments / PAYMENTS_PER_FAULT)
-      while (left.length > Math.max(0, undue) && !isEnded) {
+      while (left.length > Math.max(0, undue)) {
         const rule = left.shift()
-        if (rule !== undefined) await provider.plantFault(rule)
+        if (isEnded || rule === undefined) return
+        await provider.plantFault(rule)
       }
     },
     /** Removes all faults. Returns them with the number of requests that each has hit. */

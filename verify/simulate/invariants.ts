@@ -5,7 +5,7 @@ import type { Payment } from '../../client/index.ts'
 import { type History, isDone, isFinal, LABEL_FIELD, type Operation } from './history.ts'
 import type { Executed } from './faults.ts'
 import type { LedgerBalance, Records } from './records.ts'
-import { count, type Counts } from './counts.ts'
+import { addCount, type Counts } from './counts.ts'
 
 export interface Verdict {
   /** The number of the invariant of ARCHITECTURE.md that the promise belongs to. */
@@ -110,7 +110,8 @@ function checkBalances({ records }: Facts): Checked {
 
 function balancesOf(entries: readonly Omit<LedgerBalance, 'object'>[]): Counts {
   const sums: Counts = new Map()
-  for (const { account, currency, amount } of entries) count(sums, `${account} ${currency}`, amount)
+  for (const { account, currency, amount } of entries)
+    addCount(sums, `${account} ${currency}`, amount)
   return sums
 }
 

@@ -1,7 +1,7 @@
 // Renders the report of a run: the counts of what happened, and each invariant with examples of its
 // violations.
 import type { SimulationOptions } from './arguments.ts'
-import { count, type Counts, countTable } from './counts.ts'
+import { addCount, type Counts, countTable } from './counts.ts'
 import type { PlantedRule } from './faults.ts'
 import type { History, Operation, RefusedRequest } from './history.ts'
 import type { Verdict } from './invariants.ts'
@@ -22,8 +22,7 @@ const EXAMPLES = 5
 export function showReport(report: Report): string {
   const { options, history, faults, verdicts } = report
   const hits: Counts = new Map()
-  for (const { fault, struck } of faults) count(hits, fault, struck)
-  const isPayment = ({ content }: Operation) => content.kind === 'payment.create'
+  for (const { fault, struck } of faults) addCount(hits, fault, struck)
   const payments = history.operations.filter(isPayment).length
   return [
     `\n${payments} payments, ${history.operations.length} operations, ` +
@@ -41,7 +40,7 @@ export function showReport(report: Report): string {
 function outcomesOf({ operations, refused }: History): Counts {
   const outcomes: Counts = new Map()
   for (const name of [...operations.map(nameOfOutcome), ...refused.map(nameOfRefusal)]) {
-    count(outcomes, name)
+    addCount(outcomes, name)
   }
   return outcomes
 }
@@ -73,6 +72,7 @@ function requestsOf({ figures, history, pending }: Report): Counts {
   ])
 }
 
+const isPayment = ({ content }: Operation) => content.kind === 'payment.create'
 const isRepeated = ({ answers }: Operation) => answers.length > 1
 
 function showVerdict({ promise, checked, broken }: Verdict): string[] {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Retry } from '../../client/retry.ts'
 import { NoAnswerError, readProblem } from '../../client/errors.ts'
 import { type Client, createClient } from '../../client/index.ts'
-import { count, type Counts } from './counts.ts'
+import { addCount, type Counts } from './counts.ts'
 import type { Answer, RequestContent } from './history.ts'
 import type { Patience } from './plans.ts'
 import type { Random } from './random.ts'
@@ -65,7 +65,7 @@ export function createSender(options: SenderOptions) {
       deadlineMs: CALL_LIMIT_MS,
       ...(options.maxFailures !== undefined && { maxFailures: options.maxFailures }),
       maxDelayMs: 2_000,
-      onRetry: (retry) => count(figures.retries, reasonOf(retry)),
+      onRetry: (retry) => addCount(figures.retries, reasonOf(retry)),
     },
   })
   return {

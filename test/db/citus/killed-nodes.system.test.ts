@@ -35,8 +35,8 @@ const accepted = { headers: { prefer: 'respond-async' } }
 /** So many calls show that the traffic of the simulation is under way. */
 const EXECUTED_BEFORE_KILLS = 60
 
-async function listExecuted({ control }: Service): Promise<readonly unknown[]> {
-  return ((await control('GET', 'executed')) as { data: unknown[] }).data
+async function listExecuted(service: Service): Promise<readonly unknown[]> {
+  return ((await service.control('GET', 'executed')) as { data: unknown[] }).data
 }
 
 describeOnCitus('on Citus', () => {

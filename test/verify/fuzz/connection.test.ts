@@ -68,5 +68,5 @@ test.each<[string, string[], RegExp]>([
   const result = await exchange(await connectTo(pieces, true))
 
   expect(result).toBeInstanceOf(NoReplyError)
-  expect(String(result)).toMatch(reason)
+  expect(result).toMatchObject({ message: expect.stringMatching(reason) })
 })

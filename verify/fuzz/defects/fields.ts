@@ -128,7 +128,7 @@ export function isRefused(body: unknown, isValid: (body: unknown) => boolean): b
 }
 
 /** The problems that the service may report for a body with wrong fields. */
-export function typesOf(text: string): readonly ProblemType[] {
+function typesOf(text: string): readonly ProblemType[] {
   return [
     ...FIELD_TYPES,
     // Random digits may form a card number.
