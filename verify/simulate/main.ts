@@ -20,6 +20,7 @@ type Simulation = Working<SimulationOptions, Stack>
 const DROPPED = 6
 /** How long to wait at the end for final answers. */
 const SETTLE_SECONDS = 180
+const SETTLE_MIN_SECONDS = 10
 const BROKEN = 1
 
 await runCommand<SimulationOptions, Stack>({
@@ -36,7 +37,7 @@ await runCommand<SimulationOptions, Stack>({
 
 /** Prints the report. Returns the exit code. */
 async function simulate(simulation: Simulation): Promise<number> {
-  const { place: target, options, progress } = simulation
+  const { place: target, options, progress, signal } = simulation
   const { payments, seed, concurrency } = options
   progress.say(
     `Sending ${payments} payments to ${target.url}, seed ${seed}; Ctrl-C stops and reports`,
@@ -57,7 +58,11 @@ async function simulate(simulation: Simulation): Promise<number> {
   drops.percent = 0
   const pending = findPending(history).length
   const progressed = pending === 0 ? () => {} : progress.begin('Waiting', pending)
-  await awaitFinalAnswers({ sender, history, concurrency, seconds: SETTLE_SECONDS, progressed })
+  // One who has stopped it does not wait long for the report.
+  const limit = signal.aborted
+    ? { seconds: SETTLE_MIN_SECONDS }
+    : { seconds: SETTLE_SECONDS, signal }
+  await awaitFinalAnswers({ sender, history, concurrency, progressed, ...limit })
   const records = await readRecords(sender.client, provider, history, mark)
   const verdicts = checkInvariants(history, records)
   progress.end()
