@@ -24,11 +24,10 @@ export async function claimPort(options: {
   variable: string
   port: number
   host?: string
-  waitMs?: number
   log: (line: string) => void
 }): Promise<number> {
-  const { variable, port, host = LOOPBACK, waitMs = ORPHAN_WAIT_MS, log } = options
-  const deadline = performance.now() + waitMs
+  const { variable, port, host = LOOPBACK, log } = options
+  const deadline = performance.now() + ORPHAN_WAIT_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await tryPort(port, host)
@@ -41,7 +40,8 @@ export async function claimPort(options: {
         )
       }
       if (attempt === 1) {
-        log(`${variable}=${port} is in use; waiting up to ${waitMs} ms for the port to become free`)
+        const limit = `waiting up to ${ORPHAN_WAIT_MS} ms`
+        log(`${variable}=${port} is in use; ${limit} for the port to become free`)
       }
       await delay(POLL_MS)
     }

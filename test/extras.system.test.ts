@@ -14,7 +14,7 @@ const NOT_COPIED = ['node_modules', '.git', '.data']
 const TESTS = [
   'test/(structure|config|wiring)\\.test',
   'test/http/(payments/providers|server/routes)\\.test',
-  'test/(provider/contract/webhooks|start/tenants/run|dev/stack/webhooks-settings)\\.test',
+  'test/(provider/contract/webhooks|start/tenants/run|dev/stack/process-settings)\\.test',
   'test/verify/faults/(machine-needs|plan|provider-proxy)\\.test',
   'test/(docs|dev/docs|deploy)/',
 ]

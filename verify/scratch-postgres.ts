@@ -1,7 +1,7 @@
 // A migrated database on a PostgreSQL server of its own, in a temporary folder. `remove` deletes the
 // server and its files, however the run ends.
 import { join } from 'node:path'
-import { ensureDatabase } from '../dev/embedded-postgres/ensure-database.ts'
+import { ensureDatabase } from '../dev/embedded-postgres/with-store.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,

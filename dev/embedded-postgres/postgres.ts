@@ -41,7 +41,7 @@ interface StartOptions {
   /** False skips, for faster tests, the writes that only protect against a power loss. */
   durable: boolean
   /** A free port by default. */
-  port?: number
+  port?: number | undefined
   /** Those of the npm package by default. */
   binaries?: PostgresBinaries
   log: (line: string) => void

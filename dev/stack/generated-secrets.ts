@@ -1,12 +1,14 @@
 // Provides the secrets of a stack whose settings have none: the first start generates them and stores
-// them in the data folder, in files that only their owner can read. Later starts read them.
+// them in the data folder, in files that only their owner can read. Later starts read them. Creates the
+// demo tenant, so that a new user has an API key to try.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
 import { readNeededKeys } from '../../src/encryption/seals.ts'
-import { makeApiKey } from '../../src/db/tenants/api-keys.ts'
+import { authenticateKey, makeApiKey } from '../../src/db/tenants/api-keys.ts'
+import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { writePrivately } from '../../src/start/stack-settings.ts'
 import { withStore } from '../embedded-postgres/with-store.ts'
 import { StartError } from '../start-error.ts'
@@ -17,6 +19,14 @@ export async function readDemoApiKey({
   DEMO_API_KEY,
 }: Pick<Config, 'DATA_DIR' | 'DEMO_API_KEY'>): Promise<string> {
   return DEMO_API_KEY ?? (await readOrCreate(DATA_DIR, 'demo-api-key', makeApiKey))
+}
+
+/** Creates the tenant with the API key unless the key already works. */
+export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Promise<void> {
+  await withStore(databaseUrl, async (store) => {
+    const key = await authenticateKey(store, apiKey)
+    if (key === undefined) await createTenant(store, { name: 'Demo', apiKey })
+  })
 }
 
 /** Returns the operator key; undefined when ADMIN_API_KEY is set. */

@@ -1,5 +1,7 @@
-// The settings of the stack's processes that follow from its addresses and ports.
+// The settings of the stack's processes that follow from its addresses and ports, and those of the
+// process that delivers webhooks.
 import { isIPv6 } from 'node:net'
+import { providerVariables } from '../../src/config.ts'
 
 export type Settings = Record<string, string>
 
@@ -23,4 +25,19 @@ export function portAfter(port: number | undefined, later: number): string {
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return LOOPBACK
   return isIPv6(host) ? `[${host}]` : host
+}
+
+/**
+ * The process calls servers that tenants chose, so it has no secret that only the API, payments or
+ * operators need. Blank counts as unset, also where the environment has a value.
+ */
+export const WEBHOOKS_SETTINGS = {
+  WORKER_QUEUES: 'webhooks',
+  PROVIDER: '',
+  ...Object.fromEntries(providerVariables.map((name) => [name, ''])),
+  DEMO_API_KEY: '',
+  ADMIN_API_KEY: '',
+  // They would need the operators of ADMIN_API_KEY.
+  ADMIN_DUAL_CONTROL: '',
+  CONSOLE: '',
 }

@@ -3,31 +3,34 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError } from '../../src/config-formats.ts'
 import type { Config } from '../../src/config.ts'
-import { ensureDemoTenant } from './demo-tenant.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'
-import { readAdminApiKey, readDemoApiKey, readEncryptionKeys } from './generated-secrets.ts'
+import {
+  ensureDemoTenant,
+  readAdminApiKey,
+  readDemoApiKey,
+  readEncryptionKeys,
+} from './generated-secrets.ts'
 import { leaveStackSettings, removeStackSettings } from '../../src/start/stack-settings.ts'
-import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
+import { ensureDatabase } from '../embedded-postgres/with-store.ts'
 import { lockFolder } from '../embedded-postgres/folder-lock.ts'
 import { startBreakItServer, type BreakItServer } from '../break-it/server.ts'
 import { startNodeProcess } from './node-process.ts'
 import { claimPort } from '../ports.ts'
-import { postgresPart } from './postgres-part.ts'
-import { startEmbeddedPostgres } from '../embedded-postgres/postgres.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded-postgres/postgres.ts'
 import { createPartLog, type PartName } from './stack-output.ts'
 import { StartError } from '../start-error.ts'
-import { supervise, type SupervisedPart } from './supervise.ts'
+import { supervise, type Part, type SupervisedPart } from './supervise.ts'
 import {
   LOOPBACK,
   portAfter,
   providerSettings,
   reachableHost,
+  WEBHOOKS_SETTINGS,
   type Settings,
 } from './process-settings.ts'
-import { waitForOk } from './wait-for-ok.ts'
-import { WEBHOOKS_SETTINGS } from './webhooks-settings.ts'
 
 const DATABASE = 'atomic_payments'
 /** A receiver of webhooks during development is usually http:// on this machine. */
@@ -37,6 +40,9 @@ const RECEIVERS = { WEBHOOK_ALLOW_INSECURE: 'true' }
 const STOP_MARGIN_MS = 2_000
 /** A stack that is stopping, or whose npm was killed, ends within this time. */
 const OTHER_STACK_WAIT_MS = 5_000
+
+const READY_LIMIT_MS = 60_000
+const READY_POLL_MS = 50
 
 export interface RunningStack {
   readonly apiUrl: string
@@ -95,7 +101,7 @@ export class Stack {
         standInUrl,
         databaseUrl,
         apiKey,
-        adminKey: adminKey ?? this.#ownOperatorKey(),
+        adminKey: adminKey ?? this.#config.ADMIN_API_KEY?.[0]?.key ?? '',
         crash: (name) => this.#processes.get(name)?.crash(),
       })
     }
@@ -105,14 +111,13 @@ export class Stack {
   /** Shuts the parts down gracefully, one after the other, in reverse start order. */
   async stop(): Promise<void> {
     this.#stopping.abort(new StartError('stopped during the start'))
-    if (this.#parts.length > 0) this.#log('stopping')
     await this.#breakIt?.stop()
+    if (this.#parts.length === 0) return this.#unlock()
+    this.#log('stopping')
     for (const part of this.#parts.toReversed()) await part.stop()
-    if (this.#parts.length > 0) {
-      await removeStackSettings(this.#config.DATA_DIR)
-    }
+    await removeStackSettings(this.#config.DATA_DIR)
     this.#unlock()
-    if (this.#parts.length > 0) this.#log('stopped')
+    this.#log('stopped')
   }
 
   /** Ends every part at once, also while `stop` waits. The next start resumes open operations. */
@@ -136,10 +141,6 @@ export class Stack {
     }
   }
 
-  #ownOperatorKey(): string {
-    return this.#config.ADMIN_API_KEY?.[0]?.key ?? ''
-  }
-
   async #claimPort(variable: 'PORT' | 'MOCK_PROVIDER_PORT', host: string): Promise<number> {
     return claimPort({ variable, port: this.#config[variable], host, log: this.#log })
   }
@@ -149,10 +150,10 @@ export class Stack {
     const directory = join(this.#config.DATA_DIR, 'postgres')
     const log = createPartLog('postgres')
     // A restarted server must keep its port, because the other parts know its URL.
-    let place: { port?: number } = {}
+    let port: number | undefined
     const startServer = async () => {
-      const server = await startEmbeddedPostgres({ directory, durable: true, ...place, log })
-      place = { port: server.port }
+      const server = await startEmbeddedPostgres({ directory, durable: true, port, log })
+      port = server.port
       return server
     }
     const start = () => postgresPart(startServer())
@@ -243,4 +244,41 @@ export class Stack {
     this.#parts.push(part)
     return part.ready
   }
+}
+
+/** Wraps a server that is starting. A `stop` during the start takes effect when it has started. */
+function postgresPart(server: Promise<EmbeddedPostgres>): Part<EmbeddedPostgres> {
+  const stop = (mode: 'fast' | 'immediate') => {
+    // A server that failed to start needs no stop, and `ready` reports the failure.
+    server.then((started) => started.stop(mode)).catch(() => {})
+  }
+  return {
+    ready: server,
+    ended: server.then(
+      (started) => started.exited.then(() => 'ended'),
+      (error: Error) => `did not start: ${error.message}`,
+    ),
+    stop: () => stop('fast'),
+    kill: () => stop('immediate'),
+  }
+}
+
+/** @throws StartError when the URL does not answer with a success in time; the reason of `stopping`. */
+async function waitForOk(url: string, stopping: AbortSignal): Promise<void> {
+  const limit = AbortSignal.timeout(READY_LIMIT_MS)
+  const signal = AbortSignal.any([limit, stopping])
+  while (!(await answersOk(url, signal))) {
+    stopping.throwIfAborted()
+    if (limit.aborted) {
+      throw new StartError(`${url} was not ready after ${READY_LIMIT_MS} ms. The log is above.`)
+    }
+    await delay(READY_POLL_MS)
+  }
+}
+
+async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
+  return fetch(url, { signal }).then(
+    (response) => response.ok,
+    () => false,
+  )
 }

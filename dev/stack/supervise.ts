@@ -53,7 +53,8 @@ export function supervise<Handle>(
       if (stopping.signal.aborted) return
       if (performance.now() - startedAt >= pauses.stableMs) pauseMs = pauses.shortestMs
       log(`${how}; restarting in ${pauseMs} ms`)
-      await pause(pauseMs, stopping.signal)
+      // It rejects only when the signal is aborted, which the next line checks.
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) return
       pauseMs = Math.min(pauseMs * 2, pauses.longestMs)
       part = start()
@@ -75,9 +76,4 @@ export function supervise<Handle>(
     },
     crash: () => part.kill(),
   }
-}
-
-async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  // It rejects only when the signal is aborted, and the caller checks the signal.
-  await delay(durationMs, undefined, { signal }).catch(() => {})
 }

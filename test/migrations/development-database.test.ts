@@ -2,7 +2,7 @@
 // one line, and that nothing of it is changed.
 import { join } from 'node:path'
 import { beforeAll, expect, test } from '@jest/globals'
-import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
+import { ensureDatabase } from '../../dev/embedded-postgres/with-store.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'

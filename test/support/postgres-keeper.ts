@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/transaction.ts'
 import { migrateDatabase } from '../../src/migrations/migrate.ts'
-import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
+import { useCheapPasswordHash } from '../../dev/embedded-postgres/with-store.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,

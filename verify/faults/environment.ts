@@ -2,7 +2,7 @@
 // `remove` leaves nothing behind, however the suite ends.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
+import { useCheapPasswordHash } from '../../dev/embedded-postgres/with-store.ts'
 import { startCuttableRelay } from '../../test/support/cuttable-relay.ts'
 import { ReplicatedPostgres } from '../../test/support/replicated-postgres.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'

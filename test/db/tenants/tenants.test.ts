@@ -1,7 +1,7 @@
 // Tests authentication by API keys. Malformed, unknown, wrong and revoked keys all give undefined.
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { ensureDemoTenant } from '../../../dev/stack/demo-tenant.ts'
+import { ensureDemoTenant } from '../../../dev/stack/generated-secrets.ts'
 import { authenticateKey, makeApiKey } from '../../../src/db/tenants/api-keys.ts'
 import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { database, store } from '../../support/own-store.ts'

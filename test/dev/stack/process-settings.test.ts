@@ -1,6 +1,6 @@
 // Tests that the process for webhooks has no secret that only others need.
 import { expect, test } from '@jest/globals'
-import { WEBHOOKS_SETTINGS } from '../../../dev/stack/webhooks-settings.ts'
+import { WEBHOOKS_SETTINGS } from '../../../dev/stack/process-settings.ts'
 import { configVariables, readConfig } from '../../../src/config.ts'
 
 const OPERATORS = 'alice=adm_alice_0123456789abcdef0123,bob=adm_bob_0123456789abcdef012345'
