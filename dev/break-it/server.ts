@@ -7,16 +7,14 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import express, { type ErrorRequestHandler, type Express, type Request } from 'express'
 import { z } from 'zod'
-import { openStore } from '../../src/db/connection/client.ts'
+import { openStore, type Sql } from '../../src/db/connection/client.ts'
+import { asService } from '../../src/db/connection/transaction.ts'
 import {
   readConsoleFolder,
   readConsolePackages,
   type ConsoleFiles,
 } from '../../src/http/console/files.ts'
-import { countCharges } from './charge-counts.ts'
-import { demoPayment } from './demo-payment.ts'
-import type { Counts, PaymentAnswer } from './answers.ts'
-import { startTraffic, type Traffic } from './traffic.ts'
+import { demoPayment, startTraffic, type Traffic } from './traffic.ts'
 
 export interface BreakItOptions {
   readonly apiUrl: string
@@ -34,6 +32,19 @@ export interface BreakItServer {
   /** With the secret, which the page keeps in a cookie. */
   readonly url: string
   stop(): Promise<void>
+}
+
+/** The charges that the stand-in executed, beside the payments that the service knows. */
+export interface Counts {
+  /** Counted after the payments, and so may be ahead while payments are made. */
+  readonly provider_executed: number
+  /** The payments that the service recorded as charged. */
+  readonly payments: number
+  /** Payments whose outcome is not known yet. When it is 0, the two counts are equal. */
+  readonly in_progress: number
+  readonly charged_twice: number
+  /** The payments that the traffic will still make. */
+  readonly traffic_left: number
 }
 
 const LOOPBACK = '127.0.0.1'
@@ -92,14 +103,9 @@ export async function startBreakItServer(options: BreakItOptions): Promise<Break
   serveFaults(app, options)
   app.get('/break/counts', async (_request, response) => {
     // In this order, so that the service never seems to know of a charge that was not executed.
-    const { charged, inProgress } = await countCharges(store.sql)
-    const counts: Counts = {
-      ...(await countExecuted(options)),
-      payments: charged,
-      in_progress: inProgress,
-      traffic_left: traffic?.left() ?? 0,
-    }
-    response.json(counts)
+    const payments = await countPayments(store.sql)
+    const executed = await countExecuted(options)
+    response.json({ ...payments, ...executed, traffic_left: traffic?.left() ?? 0 } satisfies Counts)
   })
   app.get('/break/operations', async (request, response) => {
     const headers = { authorization: `Bearer ${options.adminKey}` }
@@ -234,22 +240,17 @@ function serveFaults(app: Express, { standInUrl }: BreakItOptions): void {
   })
 }
 
-/** Makes one payment. Returns the answer of the service, a refusal too. */
+/** The answer of the service to a payment, a refusal too, with its body as it was sent. */
 async function payOnce(
   { apiUrl, apiKey }: BreakItOptions,
-  { key, payment_method: paymentMethod, respond_async: respondAsync }: z.infer<typeof payBody>,
-): Promise<PaymentAnswer> {
-  const request = demoPayment({
-    apiKey,
-    idempotencyKey: key,
-    amount: AMOUNT,
-    paymentMethod,
-    prefer: respondAsync ? 'respond-async' : WAIT,
-  })
-  const response = await fetchInTime(`${apiUrl}/v1/payments`, request)
+  { key, payment_method, respond_async: respondAsync }: z.infer<typeof payBody>,
+) {
+  const request = demoPayment(apiKey, key, { amount: AMOUNT, payment_method })
+  const headers = { ...request.headers, prefer: respondAsync ? 'respond-async' : WAIT }
+  const response = await fetchInTime(`${apiUrl}/v1/payments`, { ...request, headers })
   const shown = SHOWN_HEADERS.map((name) => [name, response.headers.get(name)])
-  const headers = Object.fromEntries(shown.filter(([, value]) => value !== null))
-  return { status: response.status, headers, body: await response.text() }
+  const shownHeaders = Object.fromEntries(shown.filter(([, value]) => value !== null)) as object
+  return { status: response.status, headers: shownHeaders, body: await response.text() }
 }
 
 interface Fault {
@@ -272,14 +273,24 @@ interface Executed {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** Counts captures: those move money. */
-async function countExecuted({
-  standInUrl,
-}: BreakItOptions): Promise<Pick<Counts, 'provider_executed' | 'charged_twice'>> {
+/** The charges that the stand-in executed: captures move money. */
+async function countExecuted({ standInUrl }: BreakItOptions) {
   const response = await fetchInTime(`${standInUrl}/_control/executed`)
   const { data } = (await response.json()) as { data: Executed[] }
   const captures = data.filter(({ kind }) => kind === 'payment_intent.capture')
   const charges = Map.groupBy(captures, ({ metadata }) => metadata['atomic_payment'])
   const chargedTwice = [...charges.values()].filter(({ length }) => length > 1).length
   return { provider_executed: captures.length, charged_twice: chargedTwice }
+}
+
+/** Counts the payments of all tenants, and so has no place beside a real provider. */
+async function countPayments(sql: Sql): Promise<Pick<Counts, 'payments' | 'in_progress'>> {
+  const [counts] = await asService(sql)<Pick<Counts, 'payments' | 'in_progress'>[]>`
+    select
+      count(case when amount_captured_minor > 0 then 1 end)::integer as payments,
+      count(case when amount_captured_minor = 0 and status in ('processing', 'unknown') then 1 end)
+        ::integer as in_progress
+    from payments
+  `
+  return counts ?? { payments: 0, in_progress: 0 }
 }

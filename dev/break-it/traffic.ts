@@ -2,7 +2,6 @@
 // its idempotency key until it has a final answer, also while the API is down.
 import { randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { demoPayment } from './demo-payment.ts'
 
 export interface TrafficOptions {
   readonly apiUrl: string
@@ -11,12 +10,7 @@ export interface TrafficOptions {
   readonly seconds: number
 }
 
-export interface Traffic {
-  /** Starts no more payments, and repeats none. */
-  stop(): void
-  /** How many payments it will still start. */
-  left(): number
-}
+export type Traffic = ReturnType<typeof startTraffic>
 
 /** Longer than a restart of the API takes. */
 const REPEAT_MS = 500
@@ -25,12 +19,7 @@ const TRY_LIMIT_MS = 30_000
 /** A payment without a final answer for two minutes is left to the service. */
 const REPEATS_MAX = 240
 
-export function startTraffic({
-  apiUrl,
-  apiKey,
-  paymentsPerSecond,
-  seconds,
-}: TrafficOptions): Traffic {
+export function startTraffic({ apiUrl, apiKey, paymentsPerSecond, seconds }: TrafficOptions) {
   const stopping = new AbortController()
   let left = paymentsPerSecond * seconds
   const timer = setInterval(() => {
@@ -39,7 +28,9 @@ export function startTraffic({
     void pay(`${apiUrl}/v1/payments`, apiKey, stopping.signal)
   }, 1_000 / paymentsPerSecond)
   return {
+    /** How many payments it will still start. */
     left: () => left,
+    /** Starts no more payments, and repeats none. */
     stop() {
       left = 0
       clearInterval(timer)
@@ -48,13 +39,26 @@ export function startTraffic({
   }
 }
 
+/** Returns the options of a `fetch` of `POST /v1/payments`, with the API key of the demo tenant. */
+export function demoPayment(
+  apiKey: string,
+  idempotencyKey: string,
+  terms: { amount: number; payment_method: string },
+) {
+  return {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'idempotency-key': idempotencyKey,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ currency: 'usd', ...terms }),
+  }
+}
+
 async function pay(url: string, apiKey: string, signal: AbortSignal): Promise<void> {
-  const request = demoPayment({
-    apiKey,
-    idempotencyKey: randomUUID(),
-    amount: randomInt(100, 10_000),
-    paymentMethod: 'pm_card_visa',
-  })
+  const terms = { amount: randomInt(100, 10_000), payment_method: 'pm_card_visa' }
+  const request = demoPayment(apiKey, randomUUID(), terms)
   for (let repeat = 0; repeat < REPEATS_MAX && !signal.aborted; repeat += 1) {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TRY_LIMIT_MS)])
     if (await isAnswered(url, { ...request, signal: limit })) return

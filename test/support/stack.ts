@@ -1,7 +1,7 @@
 // Starts the stack of `npm start` for a test file, on free ports.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Counts } from '../../dev/break-it/answers.ts'
+import type { Counts } from '../../dev/break-it/server.ts'
 import { startProcess, type ServiceProcess } from './processes.ts'
 import { programOf } from './programs.ts'
 
