@@ -20,62 +20,6 @@ export interface ReceivedRequest {
 
 type TransportFault = (received: ReceivedRequest) => void | Promise<void>
 
-/**
- * Resets the connection and stops listening for `delay_ms`, so that new connections are refused.
- * The server sees a request only after it accepted the connection. The matching request therefore
- * gets a reset, and all later requests, of any client, get the refusal.
- */
-const refuse: TransportFault = ({ res, delayMs, refuseConnections }) => {
-  refuseConnections(delayMs)
-  resetConnection(res)
-}
-
-const resetBefore: TransportFault = ({ res }) => resetConnection(res)
-
-const resetAfter: TransportFault = ({ res, execute }) => {
-  execute()
-  resetConnection(res)
-}
-
-/** Never answers: the connection hangs until the client closes it or the rules are deleted. */
-const hangBefore: TransportFault = async (received) => received.whileInFlight(() => hang(received))
-
-const hangAfter: TransportFault = async (received) => {
-  received.execute()
-  await hang(received)
-}
-
-/** Executes, announces the whole body, sends half of it and closes the connection. */
-const truncatedBody: TransportFault = ({ res, execute }) => {
-  const body = startAnswer(res, execute())
-  res.write(body.subarray(0, Math.floor(body.length / 2)), () => res.destroy())
-}
-
-/** Executes, and answers 200 with a body that is not in the format of the provider. */
-const nonsenseBody: TransportFault = ({ res, execute }) => {
-  const { contentType } = execute()
-  sendAnswer(res, { status: 200, body: '<html>Bad Gateway</html>', contentType })
-}
-
-/** Executes at once, and answers after `delay_ms`. */
-const delay: TransportFault = async ({ res, delayMs, execute, whileInFlight, released }) => {
-  const answer = execute()
-  await whileInFlight(() => wait(delayMs, undefined, { signal: released }))
-  sendAnswer(res, answer)
-}
-
-/** Executes, and sends the body in small pieces over `delay_ms`. */
-const slowDrip: TransportFault = async ({ res, delayMs, execute, released }) => {
-  const body = startAnswer(res, execute())
-  const pieces = Math.min(body.length, Math.ceil(delayMs / DRIP_INTERVAL_MS))
-  for (let piece = 0; piece < pieces && !res.closed; piece += 1) {
-    await wait(delayMs / pieces, undefined, { signal: released })
-    const [from, to] = [piece, piece + 1].map((part) => Math.floor((part * body.length) / pieces))
-    res.write(body.subarray(from, to))
-  }
-  res.end()
-}
-
 const DRIP_INTERVAL_MS = 10
 
 export async function hang({ res, released }: ReceivedRequest): Promise<void> {
@@ -84,13 +28,51 @@ export async function hang({ res, released }: ReceivedRequest): Promise<void> {
 
 /** By the names that rules use. */
 export const transportFaults = {
-  refuse,
-  reset_before: resetBefore,
-  reset_after: resetAfter,
-  hang_before: hangBefore,
-  hang_after: hangAfter,
-  truncated_body: truncatedBody,
-  nonsense_body: nonsenseBody,
-  delay,
-  slow_drip: slowDrip,
+  /**
+   * Resets the connection and stops listening for `delay_ms`, so that new connections are refused.
+   * The server sees a request only after it accepted the connection. The matching request therefore
+   * gets a reset, and all later requests, of any client, get the refusal.
+   */
+  refuse: ({ res, delayMs, refuseConnections }) => {
+    refuseConnections(delayMs)
+    resetConnection(res)
+  },
+  reset_before: ({ res }) => resetConnection(res),
+  reset_after: ({ res, execute }) => {
+    execute()
+    resetConnection(res)
+  },
+  /** Never answers: the connection hangs until the client closes it or the rules are deleted. */
+  hang_before: (received) => received.whileInFlight(() => hang(received)),
+  hang_after: (received) => {
+    received.execute()
+    return hang(received)
+  },
+  /** Executes, announces the whole body, sends half of it and closes the connection. */
+  truncated_body: ({ res, execute }) => {
+    const body = startAnswer(res, execute())
+    res.write(body.subarray(0, Math.floor(body.length / 2)), () => res.destroy())
+  },
+  /** Executes, and answers 200 with a body that is not in the format of the provider. */
+  nonsense_body: ({ res, execute }) => {
+    const { contentType } = execute()
+    sendAnswer(res, { status: 200, body: '<html>Bad Gateway</html>', contentType })
+  },
+  /** Executes at once, and answers after `delay_ms`. */
+  delay: async ({ res, delayMs, execute, whileInFlight, released }) => {
+    const answer = execute()
+    await whileInFlight(() => wait(delayMs, undefined, { signal: released }))
+    sendAnswer(res, answer)
+  },
+  /** Executes, and sends the body in small pieces over `delay_ms`. */
+  slow_drip: async ({ res, delayMs, execute, released }) => {
+    const body = startAnswer(res, execute())
+    const pieces = Math.min(body.length, Math.ceil(delayMs / DRIP_INTERVAL_MS))
+    for (let piece = 0; piece < pieces && !res.closed; piece += 1) {
+      await wait(delayMs / pieces, undefined, { signal: released })
+      const [from, to] = [piece, piece + 1].map((part) => Math.floor((part * body.length) / pieces))
+      res.write(body.subarray(from, to))
+    }
+    res.end()
+  },
 } as const satisfies Record<string, TransportFault>

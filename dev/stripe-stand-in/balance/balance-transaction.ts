@@ -126,25 +126,18 @@ export function movementOfFailedRefund(
 }
 
 /** In minor units of every currency. Stripe's depends on the country. */
-const DISPUTE_FEE = 1_500
+export const DISPUTE_FEE = 1_500
 
-/** Creates the movement that takes the amount of a dispute, and its fee. */
+/** Creates the movement of a dispute: what it takes, which is below 0, or what comes back. */
 export function movementOfDispute(
-  { id: source, amount, currency }: Stripe.Dispute,
+  { id: source, currency }: Stripe.Dispute,
+  amount: number,
+  fee: number,
   created: number,
 ): BalanceTransaction {
-  const ofDispute = { type: 'adjustment', reporting_category: 'dispute', source, currency }
-  return newMovement({ ...ofDispute, amount: -amount, fee: DISPUTE_FEE }, created)
-}
-
-/** Creates the movement that returns the amount of a dispute. */
-export function movementOfReinstatement(
-  { id: source, amount, currency }: Stripe.Dispute,
-  created: number,
-  returnsFee: boolean,
-): BalanceTransaction {
-  const ofDispute = { type: 'adjustment', reporting_category: 'dispute_reversal', source, currency }
-  return newMovement({ ...ofDispute, amount, fee: returnsFee ? -DISPUTE_FEE : 0 }, created)
+  const reporting_category = amount < 0 ? 'dispute' : 'dispute_reversal'
+  const movement = { type: 'adjustment', reporting_category, source, currency, amount, fee }
+  return newMovement(movement, created)
 }
 
 const FEE_BASIS_POINTS = 290

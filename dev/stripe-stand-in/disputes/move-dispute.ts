@@ -1,10 +1,6 @@
 // Opens disputes and moves them on. At Stripe the bank of the cardholder does this; here a test card or
 // a control route does it.
-import {
-  movementOfDispute,
-  movementOfReinstatement,
-  type BalanceTransaction,
-} from '../balance/balance-transaction.ts'
+import { DISPUTE_FEE, movementOfDispute } from '../balance/balance-transaction.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import type { EventCause } from '../webhooks/event.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
@@ -104,7 +100,7 @@ export interface DisputeStep {
 export function moveDispute(
   storage: Storage,
   id: string,
-  { status, ...returned }: DisputeStep,
+  { status, amount, returns_fee = false }: DisputeStep,
   nowMs: number,
 ): Dispute {
   return storage.change(id, (records) => {
@@ -118,7 +114,11 @@ export function moveDispute(
     const next = { ...dispute, status, is_charge_refundable }
     const isEscalated = isInquiry(dispute.status) && !isInquiry(status)
     const withdrawn = isEscalated ? withdraw(records, cause, next) : next
-    const moved = status === 'won' ? reinstate(records, cause, withdrawn, returned) : withdrawn
+    const fee = returns_fee ? -DISPUTE_FEE : 0
+    const moved =
+      status === 'won'
+        ? moveMoney(records, cause, withdrawn, amount ?? dispute.amount, fee)
+        : withdrawn
     objects.save(moved)
     events.append(cause, 'charge.dispute.updated', moved, dispute)
     if (isEscalated) events.append(cause, 'charge.dispute.funds_withdrawn', moved)
@@ -143,36 +143,29 @@ export function endInquiries(
   }
 }
 
-function withdraw(records: Records, cause: EventCause, dispute: Dispute): Dispute {
-  return withMovement(records, cause, dispute, movementOfDispute(dispute, toSeconds(cause)))
-}
-
-function reinstate(
-  records: Records,
-  cause: EventCause,
-  dispute: Dispute,
-  { amount = dispute.amount, returns_fee = false }: Omit<DisputeStep, 'status'>,
-): Dispute {
-  const movement = movementOfReinstatement({ ...dispute, amount }, toSeconds(cause), returns_fee)
-  return withMovement(records, cause, dispute, movement)
-}
-
-/** The log names the payment by the metadata of its intent, which the dispute does not have. */
-function withMovement(
+/**
+ * Takes the amount, which is below 0, or gives it back. The log names the payment by the metadata of
+ * its intent, which the dispute does not have.
+ */
+function moveMoney(
   { objects, executed }: Records,
   cause: EventCause,
   dispute: Dispute,
-  movement: BalanceTransaction,
+  amount: number,
+  fee: number,
 ): Dispute {
-  const { id, currency, payment_intent } = dispute
+  const { id, currency, payment_intent, balance_transactions } = dispute
   const metadata = objects.find('payment_intent', payment_intent)?.metadata ?? {}
-  const { amount, fee } = movement
   const kind = amount < 0 ? 'dispute.withdraw' : 'dispute.reinstate'
   executed.append(cause, kind, { id, currency, metadata }, Math.abs(amount))
   if (fee !== 0) executed.append(cause, 'dispute.fee', { id, currency, metadata }, fee)
+  const movement = movementOfDispute(dispute, amount, fee, toSeconds(cause))
   objects.save(movement)
-  return { ...dispute, balance_transactions: [...dispute.balance_transactions, movement] }
+  return { ...dispute, balance_transactions: [...balance_transactions, movement] }
 }
+
+const withdraw = (records: Records, cause: EventCause, dispute: Dispute) =>
+  moveMoney(records, cause, dispute, -dispute.amount, DISPUTE_FEE)
 
 function toSeconds({ nowMs }: EventCause): number {
   return Math.floor(nowMs / 1000)

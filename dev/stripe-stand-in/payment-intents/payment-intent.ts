@@ -117,12 +117,8 @@ export function confirmIntent(
   method: UsedMethod,
   canAuthenticate: boolean,
 ): PaymentIntent {
-  const attempted = {
-    ...intent,
-    payment_method: method.id,
-    last_payment_error: null,
-    next_action: null,
-  }
+  const unpaid = { last_payment_error: null, next_action: null }
+  const attempted = { ...intent, payment_method: method.id, ...unpaid }
   const { outcome } = method
   if (outcome.kind === 'authenticate') {
     return canAuthenticate
@@ -161,42 +157,36 @@ export function authenticateIntent(
       ? declineIntent(charged, method, method.outcome.afterwards)
       : authorizeIntent(charged)
   }
-  const error: PaymentError = {
+  return failIntent(withoutAction, {
     type: 'invalid_request_error',
     code: 'payment_intent_authentication_failure',
     message:
       'The provided PaymentMethod has failed authentication. You can provide payment_method_data ' +
       'or a new PaymentMethod to attempt to fulfill this PaymentIntent again.',
     ...(method && { payment_method: method.saved }),
-  }
-  return {
-    ...withoutAction,
-    status: 'requires_payment_method',
-    payment_method: null,
-    last_payment_error: error,
-  }
+  })
 }
 
-/** A declined intent waits for another payment method and still names the failed charge. */
+/** A declined intent still names the failed charge. */
 function declineIntent(
   intent: PaymentIntent,
   { saved }: UsedMethod,
   decline: Decline,
 ): PaymentIntent {
-  const error: PaymentError = {
+  return failIntent(intent, {
     type: 'card_error',
     code: decline.code,
     ...(decline.declineCode && { decline_code: decline.declineCode }),
     message: decline.message,
     ...(intent.latest_charge && { charge: intent.latest_charge }),
     payment_method: saved,
-  }
-  return {
-    ...intent,
-    status: 'requires_payment_method',
-    payment_method: null,
-    last_payment_error: error,
-  }
+  })
+}
+
+/** It waits for another payment method. */
+function failIntent(intent: PaymentIntent, last_payment_error: PaymentError): PaymentIntent {
+  const status = 'requires_payment_method'
+  return { ...intent, status, payment_method: null, last_payment_error }
 }
 
 /** Raises the authorised amount to a new total. */

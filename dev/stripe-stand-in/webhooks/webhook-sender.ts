@@ -91,19 +91,18 @@ async function post(
   signature: string,
   stopping: AbortSignal,
 ): Promise<number | undefined> {
-  try {
-    const { status } = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature },
-      body,
-      redirect: 'manual',
-      signal: AbortSignal.any([stopping, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
-    })
-    return status
-  } catch {
-    // Every failure means the same: the receiver did not acknowledge the delivery.
-    return undefined
-  }
+  const answer = fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature },
+    body,
+    redirect: 'manual',
+    signal: AbortSignal.any([stopping, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+  })
+  // Every failure means the same: the receiver did not acknowledge the delivery.
+  return answer.then(
+    ({ status }) => status,
+    () => undefined,
+  )
 }
 
 /** Returns the `Stripe-Signature` header of a body that is sent at `nowMs`. */
