@@ -1,43 +1,34 @@
 // The documents with sections that are derived from code. Writes them, or tells which sections the code
 // would write differently.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
-import {
-  renderCurrencies,
-  renderOperationStates,
-  renderPaymentStates,
-  renderRefundStates,
-} from './domain-tables.ts'
+import * as domain from './domain-tables.ts'
 import { renderFlavours } from './flavours.ts'
 import { renderDatabaseUrlParameters, renderSettings } from './configuration-tables.ts'
 import { renderFunction, renderLayers } from './code-sections.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
-import {
-  renderStandInFaults,
-  renderStandInMethods,
-  renderStandInRoutes,
-  renderStripeRights,
-} from './stripe-tables.ts'
+import * as stripe from './stripe-tables.ts'
 
 /** The sections that a page can have, by their names. */
 export const plainSections: Readonly<Record<string, () => string>> = {
   'phase-tables': renderPhaseTables,
-  'payment-states': renderPaymentStates,
-  'refund-states': renderRefundStates,
-  'operation-states': renderOperationStates,
+  'payment-states': domain.renderPaymentStates,
+  'refund-states': domain.renderRefundStates,
+  'operation-states': domain.renderOperationStates,
   flavours: renderFlavours,
   problems: renderProblems,
   settings: renderSettings,
   'database-url-parameters': renderDatabaseUrlParameters,
-  currencies: renderCurrencies,
+  currencies: domain.renderCurrencies,
   'stored-problems': renderStoredProblems,
   routes: renderRoutes,
   layers: renderLayers,
-  'stripe-rights': renderStripeRights,
-  'stand-in-routes': renderStandInRoutes,
-  'stand-in-payment-methods': renderStandInMethods,
-  'stand-in-faults': renderStandInFaults,
+  'stripe-rights': stripe.renderStripeRights,
+  'stand-in-routes': stripe.renderStandInRoutes,
+  'stand-in-payment-methods': stripe.renderStandInMethods,
+  'stand-in-faults': stripe.renderStandInFaults,
 }
 
 /** The sections about what they name, as in `phase-table payment.create`. */
@@ -104,17 +95,9 @@ function renderSection(name: string): string {
 }
 
 /** Folders that hold no documents of the project. */
-const SKIPPED = /^(\..*|node_modules|.*-report)$/
+const isSkipped = (path: string) => /^(\..+|node_modules|.*-report)$/.test(basename(path))
 
 /** Returns the paths of all Markdown files. */
-function findPages(root: URL, folder = ''): string[] {
-  const entries = readdirSync(new URL(folder, root), { withFileTypes: true })
-  return entries
-    .filter(({ name }) => !SKIPPED.test(name))
-    .flatMap((entry) => {
-      const path = folder + entry.name
-      if (entry.isDirectory()) return findPages(root, `${path}/`)
-      return path.endsWith('.md') ? path : []
-    })
-    .toSorted()
+function findPages(root: URL): string[] {
+  return globSync('**/*.md', { cwd: root, exclude: isSkipped }).toSorted()
 }

@@ -22,20 +22,14 @@ interface Difference {
 
 /** Every difference between the flavours, and some headers that are the same in both. */
 export const differences: readonly Difference[] = [
-  {
-    situation: 'same key, another request',
-    ...shownOf('idempotency-key-reused'),
-  },
+  { situation: 'same key, another request', ...shownOf('idempotency-key-reused') },
   {
     situation: 'no key',
     ...shownOf('idempotency-key-missing'),
     because:
       'The server does not generate keys: a client cannot repeat a key that it does not know.',
   },
-  {
-    situation: 'same key, in flight',
-    ...shownOf('operation-in-progress'),
-  },
+  { situation: 'same key, in flight', ...shownOf('operation-in-progress') },
   {
     situation: 'same key, outcome unknown',
     ...shownOf('outcome-unknown'),
@@ -58,10 +52,7 @@ export const differences: readonly Difference[] = [
     because:
       'A form has no types: `10` could be an amount or a text. The SDKs of Stripe send forms; give them an HTTP client that sends JSON.',
   },
-  {
-    situation: 'a refund of a disputed payment',
-    ...shownOf('charge-disputed'),
-  },
+  { situation: 'a refund of a disputed payment', ...shownOf('charge-disputed') },
   {
     situation: "an error's body",
     ietf: '`application/problem+json`, with an `error` member',

@@ -1,15 +1,12 @@
 // Cleans up after a launcher that was killed: stops the PostgreSQL that still runs on the cluster,
 // and makes its postmaster.pid harmless. The process id in that file may belong to another program
 // now.
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { execute } from './postgres-account.ts'
 import { StartError } from '../start-error.ts'
-
-const execute = promisify(execFile)
 
 const POLL_MS = 50
 /** A fast shutdown rolls back and writes a checkpoint: a few seconds for a cluster of this size. */

@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { StartError } from '../start-error.ts'
 
-const execute = promisify(execFile)
+/** Runs a program to its end. */
+export const execute = promisify(execFile)
 
 /** Options for `spawn`. Empty for a normal user, who runs PostgreSQL directly. */
 export type ServerAccount = { uid: number; gid: number } | Record<string, never>
@@ -50,15 +51,8 @@ async function lookUpPostgresUser(): Promise<{ uid: number; gid: number } | unde
 async function createPostgresUser(): Promise<{ uid: number; gid: number }> {
   try {
     await execute('groupadd', ['--system', '--force', 'postgres'])
-    const shell = ['--shell', '/usr/sbin/nologin']
-    await execute('useradd', [
-      '--system',
-      '--no-create-home',
-      ...shell,
-      '-g',
-      'postgres',
-      'postgres',
-    ])
+    const flags = ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', '-g', 'postgres']
+    await execute('useradd', [...flags, 'postgres'])
   } catch (cause) {
     throw new StartError(
       'PostgreSQL does not run as root, and the system user "postgres" could not be created. ' +

@@ -1,16 +1,12 @@
 // Creates the cluster (PostgreSQL's word for its data folder) and the password of its superuser at
 // the first start. A kill in the middle never leaves an incomplete cluster under the final name.
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chown, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import type { ServerAccount } from './postgres-account.ts'
+import { execute, type ServerAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-places.ts'
 import { StartError } from '../start-error.ts'
-
-const execute = promisify(execFile)
 
 const UNFINISHED_PREFIX = 'unfinished-'
 

