@@ -28,11 +28,7 @@ export interface BreakItOptions {
   readonly crash: (process: string) => void
 }
 
-export interface BreakItServer {
-  /** With the secret, which the page keeps in a cookie. */
-  readonly url: string
-  stop(): Promise<void>
-}
+export type BreakItServer = Awaited<ReturnType<typeof startBreakItServer>>
 
 /** The charges that the stand-in executed, beside the payments that the service knows. */
 export interface Counts {
@@ -84,7 +80,7 @@ const fetchInTime = (url: string, request: RequestInit = {}): Promise<Response> 
   fetch(url, { ...request, signal: AbortSignal.timeout(LIMIT_MS) })
 
 /** Starts the server on a free port. */
-export async function startBreakItServer(options: BreakItOptions): Promise<BreakItServer> {
+export async function startBreakItServer(options: BreakItOptions) {
   const secret = randomBytes(24).toString('hex')
   const store = openStore({
     url: options.databaseUrl,
@@ -136,6 +132,7 @@ export async function startBreakItServer(options: BreakItOptions): Promise<Break
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
+    /** With the secret, which the page keeps in a cookie. */
     url: `http://${LOOPBACK}:${port}/?secret=${secret}`,
     async stop() {
       traffic?.stop()

@@ -44,16 +44,7 @@ const OTHER_STACK_WAIT_MS = 5_000
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 
-export interface RunningStack {
-  readonly apiUrl: string
-  /** Undefined when the provider is Stripe. */
-  readonly standInUrl: string | undefined
-  /** Where a browser breaks the stack. Undefined when the provider is Stripe. */
-  readonly breakItUrl: string | undefined
-  readonly apiKey: string
-  /** Undefined when ADMIN_API_KEY is set. */
-  readonly adminKey: string | undefined
-}
+export type RunningStack = Awaited<ReturnType<Stack['start']>>
 
 export class Stack {
   readonly #config: Config
@@ -70,11 +61,12 @@ export class Stack {
   }
 
   /**
-   * Starts everything and resolves when a payment can succeed.
+   * Starts everything and resolves when a payment can succeed. With Stripe as the provider there is no
+   * stand-in and no page that breaks the stack; with ADMIN_API_KEY, no key that was generated.
    *
    * @throws StartError when a part does not start. `stop` then stops the parts that did.
    */
-  async start(): Promise<RunningStack> {
+  async start() {
     await this.#claimDataFolder()
     const apiKey = await readDemoApiKey(this.#config)
     const adminKey = await readAdminApiKey(this.#config)

@@ -14,16 +14,7 @@ export interface Part<Handle = void> {
   kill(): void
 }
 
-export interface SupervisedPart<Handle = void> {
-  /** The `ready` promise of the first start. Later restarts do not change it. */
-  readonly ready: Promise<Handle>
-  /** Shuts the part down without a restart. Resolves when it has ended. */
-  stop(): Promise<void>
-  /** Ends the part at once and without a restart. May be called while `stop` waits. */
-  kill(): void
-  /** Ends the part at once. It is restarted, as after any crash. */
-  crash(): void
-}
+export type SupervisedPart<Handle = void> = ReturnType<typeof supervise<Handle>>
 
 export interface RestartPauses {
   readonly shortestMs: number
@@ -39,7 +30,7 @@ export function supervise<Handle>(
   start: () => Part<Handle>,
   log: (line: string) => void,
   pauses: RestartPauses = RESTART_PAUSES,
-): SupervisedPart<Handle> {
+) {
   const stopping = new AbortController()
   let part = start()
   const { ready } = part
@@ -64,16 +55,20 @@ export function supervise<Handle>(
   }
 
   return {
+    /** Of the first start. Later restarts do not change it. */
     ready,
+    /** Shuts the part down without a restart. Resolves when it has ended. */
     async stop() {
       stopping.abort()
       part.stop()
       await finished
     },
+    /** Ends the part at once and without a restart. May be called while `stop` waits. */
     kill() {
       stopping.abort()
       part.kill()
     },
+    /** Ends the part at once. It is restarted, as after any crash. */
     crash: () => part.kill(),
   }
 }

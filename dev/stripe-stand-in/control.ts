@@ -13,7 +13,7 @@ import { idempotencyModes } from './requests/idempotency.ts'
 import type { PipelineParts } from './requests/pipeline.ts'
 import { expireHold, expiryReasons, moveHold } from './payment-intents/expire-hold.ts'
 import { rateLimitSettings } from './requests/rate-limits.ts'
-import { addMovement } from './balance/balance-transactions.ts'
+import { newMovement } from './balance/balance-transaction.ts'
 import { refundStatuses } from './refunds/refund-status.ts'
 import { settleDue } from './settle-due.ts'
 import { settleRefund } from './refunds/settle-refund.ts'
@@ -115,21 +115,26 @@ export function createControlRoutes(parts: ControlParts): Router {
     )
   for (const [path, handler] of Object.entries({ ...settingRoutes(parts), ...objectRoutes(parts) }))
     router.post(path, handler)
-  return router
-    .get('/webhooks', (_req, res) => {
-      res.json({ ...storage.events.knobs(), data: storage.events.list() })
-    })
-    .post('/balance_transactions', (req, res) => {
-      res.status(201).json(addMovement(storage, movement.parse(req.body), clock.now()))
-    })
-    .get('/objects/:id', (req, res) => void res.json(findObject(storage, req.params.id)))
-    .delete('/objects/:id', (req, res) => {
-      // Objects that refer to it, for example the movement of a refund, stay.
-      storage.objects.remove(findObject(storage, req.params.id).id)
-      res.json({ id: req.params.id, deleted: true })
-    })
-    .use(refuseUnknownRoute)
-    .use(refuseInvalidBody)
+  return (
+    router
+      .get('/webhooks', (_req, res) => {
+        res.json({ ...storage.events.knobs(), data: storage.events.list() })
+      })
+      // Stripe has many types of movements that no endpoint of the stand-in causes.
+      .post('/balance_transactions', (req, res) => {
+        const added = newMovement(movement.parse(req.body), Math.floor(clock.now() / 1000))
+        storage.objects.save(added)
+        res.status(201).json(added)
+      })
+      .get('/objects/:id', (req, res) => void res.json(findObject(storage, req.params.id)))
+      .delete('/objects/:id', (req, res) => {
+        // Objects that refer to it, for example the movement of a refund, stay.
+        storage.objects.remove(findObject(storage, req.params.id).id)
+        res.json({ id: req.params.id, deleted: true })
+      })
+      .use(refuseUnknownRoute)
+      .use(refuseInvalidBody)
+  )
 }
 
 type PostRoutes = Readonly<Record<string, RequestHandler<{ id?: string }>>>

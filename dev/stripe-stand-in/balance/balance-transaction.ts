@@ -34,7 +34,7 @@ const categoryOfType: Readonly<Record<string, string>> = {
 /** The money of a charge is available after two days, as for most cards in most countries. */
 const SETTLES_AFTER_SECONDS = 2 * 24 * 60 * 60
 
-export type Movement = Pick<BalanceTransaction, 'type' | 'amount' | 'currency'> &
+type Movement = Pick<BalanceTransaction, 'type' | 'amount' | 'currency'> &
   Partial<
     Pick<
       BalanceTransaction,

@@ -1,5 +1,8 @@
-// Opens disputes and moves them on. At Stripe the bank of the cardholder does this; here a test card or
-// a control route does it.
+// Opens disputes and moves them on, and the early fraud warnings before them
+// (https://docs.stripe.com/api/radar/early_fraud_warnings). At Stripe the bank of the cardholder does
+// this; here a test card or a control route does it.
+import type Stripe from 'stripe'
+import { newId } from '../ids.ts'
 import { DISPUTE_FEE, movementOfDispute } from '../balance/balance-transaction.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import type { EventCause } from '../webhooks/event.ts'
@@ -7,7 +10,6 @@ import { settleRefund } from '../refunds/settle-refund.ts'
 import type { Records, Storage } from '../storage.ts'
 import { refusedByState } from '../requests/stripe-errors.ts'
 import { behaviorOf } from '../customers/saved-methods.ts'
-import { endWarnings, warnOf } from './early-fraud-warnings.ts'
 import {
   isClosed,
   isInquiry,
@@ -126,6 +128,36 @@ export function moveDispute(
     if (isClosed(status)) events.append(cause, 'charge.dispute.closed', moved)
     return moved
   })
+}
+
+/** The bank reports fraud, which moves no money, and mostly precedes a dispute. */
+function warnOf({ objects, events }: Records, cause: EventCause, intent: PaymentIntent): void {
+  const warning = {
+    id: newId('issfr'),
+    object: 'radar.early_fraud_warning',
+    actionable: true,
+    charge: String(intent.latest_charge),
+    created: Math.floor(cause.nowMs / 1000),
+    fraud_type: 'misc',
+    livemode: false,
+    payment_intent: intent.id,
+  } satisfies Stripe.Radar.EarlyFraudWarning
+  objects.save(warning)
+  events.append(cause, 'radar.early_fraud_warning.created', warning)
+}
+
+/** A warning is actionable until its charge is disputed or fully refunded. */
+export function endWarnings(
+  { objects, events }: Records,
+  cause: EventCause,
+  paymentIntent: string,
+): void {
+  const filters = { payment_intent: paymentIntent }
+  for (const warning of objects.list('radar.early_fraud_warning', { filters }).data) {
+    const ended = { ...warning, actionable: false }
+    objects.save(ended)
+    events.append(cause, 'radar.early_fraud_warning.updated', ended, warning)
+  }
 }
 
 /** A full refund of its charge ends an inquiry, without a movement of its own. */

@@ -52,8 +52,10 @@ export const faults = {
     throw serverError()
   },
   /** Executes and keeps a 500 like `error_500_after`, and says that a retry is of no use. */
-  error_500_final: ({ res, executeAndFail }) =>
-    sendAnswer(res, withHeader(executeAndFail(), 'Stripe-Should-Retry', 'false')),
+  error_500_final: ({ res, executeAndFail }) => {
+    const { headers, ...answer } = executeAndFail()
+    sendAnswer(res, { ...answer, headers: { ...headers, 'Stripe-Should-Retry': 'false' } })
+  },
   /** Answers 503 without executing: it never reached what keeps results. */
   unavailable: () => {
     throw unavailable()
@@ -81,10 +83,6 @@ export type FaultName = keyof typeof faults
 
 /** In the order of the table above. */
 export const faultNames = Object.keys(faults) as FaultName[]
-
-function withHeader(answer: WireAnswer, name: string, value: string): WireAnswer {
-  return { ...answer, headers: { ...answer.headers, [name]: value } }
-}
 
 const AMOUNTS = ['amount', 'amount_capturable', 'amount_received']
 

@@ -15,8 +15,7 @@ import {
 import { behaviorOf } from '../customers/saved-methods.ts'
 import { newRefund, refundReasons } from './refund.ts'
 import type { Records } from '../storage.ts'
-import { endWarnings } from '../disputes/early-fraud-warnings.ts'
-import { endInquiries } from '../disputes/move-dispute.ts'
+import { endInquiries, endWarnings } from '../disputes/move-dispute.ts'
 import { missingParameter, noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
 
 /** Stripe says "some time later": https://docs.stripe.com/testing#refunds */

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { HangingConnections } from '../../stand-in/hanging-connections.ts'
 import type { Listener } from '../../stand-in/listener.ts'
 import { resetConnection, sendAnswer } from '../../stand-in/wire.ts'
+import { newId } from '../ids.ts'
 import { readApiRequest, type ApiRequest } from './api-request.ts'
 import type { Answer, Endpoint } from './endpoint.ts'
 import type { Clock } from '../clock.ts'
@@ -106,4 +107,32 @@ async function injectFault(
 function answerError(error: unknown, res: Response, logger: Logger): void {
   if (!(error instanceof StripeError)) logger.error({ err: error }, 'unexpected error')
   sendAnswer(res, refusalAnswer(error instanceof StripeError ? error : serverError()))
+}
+
+/**
+ * Gives each request an id and writes one log line for it. The line never contains bodies or headers,
+ * because they may contain secrets.
+ */
+export function logRequests(logger: Logger): RequestHandler {
+  return (req, res, next) => {
+    const startedMs = performance.now()
+    const { method, path } = req
+    const requestId = newId('req')
+    res.setHeader('Request-Id', requestId)
+    res.once('close', () => {
+      logger.info(
+        {
+          method,
+          path,
+          status: res.headersSent ? res.statusCode : null,
+          complete: res.writableFinished,
+          duration_ms: Math.round(performance.now() - startedMs),
+          request_id: requestId,
+          fault: res.locals['fault'] as string | undefined,
+        },
+        'request',
+      )
+    })
+    next()
+  }
 }
