@@ -38,22 +38,12 @@ export const namedSections: Readonly<Record<string, (subject: string) => string>
   function: renderFunction,
 }
 
-/** A page as it should be. */
-export interface Document {
-  readonly path: string
-  readonly text: string
-  /** The names of its generated sections. */
-  readonly sections: readonly string[]
-  /** The sections that differ in the file. */
-  readonly stale: readonly string[]
-}
-
 /**
  * Generates every document below the root, which ends with a slash.
  *
  * @throws DocumentError for a page whose sections are not understood.
  */
-export function generateDocuments(root: URL): Document[] {
+export function generateDocuments(root: URL) {
   return findPages(root).map((path) => fillPage(root, path))
 }
 
@@ -68,7 +58,7 @@ export function listStale(root: URL): string[] {
   return generateDocuments(root).flatMap(({ stale }) => stale)
 }
 
-function fillPage(root: URL, path: string): Document {
+function fillPage(root: URL, path: string) {
   try {
     const { stale, ...page } = fillSections(
       readFileSync(new URL(path, root), 'utf8'),

@@ -6,24 +6,18 @@ export class DocumentError extends Error {
   override name = 'DocumentError'
 }
 
-/** Renders the content of the section with that name. Throws DocumentError for an unknown name. */
-export type RenderSection = (name: string) => string
-
-export interface FilledPage {
-  readonly text: string
-  /** The names of all sections, in their order. */
-  readonly sections: readonly string[]
-  /** The names of the sections whose content differed. */
-  readonly stale: readonly string[]
-}
-
 const START = /^<!-- generated: (?<name>\S.*) -->$/
 const END = '<!-- end of generated -->'
 const LIKE_A_MARKER = /^\s*<!--\s*(?:end of )?generated\b/
 const FENCE = /^\s*```/
 
-/** @throws DocumentError for an invalid marker, a missing start or end, or an unknown name. */
-export function fillSections(page: string, render: RenderSection): FilledPage {
+/**
+ * Returns the text of the page, the names of its sections, and of those whose content differed.
+ *
+ * @param render renders the content of a section, or throws DocumentError for an unknown name.
+ * @throws DocumentError also for an invalid marker, or a missing start or end.
+ */
+export function fillSections(page: string, render: (name: string) => string) {
   const lines = page.split('\n')
   const text: string[] = []
   const sections: string[] = []

@@ -15,18 +15,20 @@ export interface Cluster {
   password: string
 }
 
+interface ClusterOptions {
+  home: string
+  binaries: PostgresBinaries
+  account: ServerAccount
+  durable: boolean
+}
+
 /**
  * Returns the cluster in a home folder, and creates it if necessary. The caller owns the folder's
  * lock.
  *
  * @throws StartError with the output of initdb as its cause.
  */
-export async function ensureCluster(options: {
-  home: string
-  binaries: PostgresBinaries
-  account: ServerAccount
-  durable: boolean
-}): Promise<Cluster> {
+export async function ensureCluster(options: ClusterOptions): Promise<Cluster> {
   const { home, account } = options
   const passwordFile = join(home, 'password')
   const directory = join(home, 'cluster')
@@ -36,7 +38,7 @@ export async function ensureCluster(options: {
     await changeOwner(account, passwordFile)
     const unfinished = await mkdtemp(join(home, UNFINISHED_PREFIX))
     await changeOwner(account, unfinished)
-    await runInitdb({ ...options, passwordFile, directory: unfinished })
+    await runInitdb(options, passwordFile, unfinished)
     await rename(unfinished, directory)
   }
   return { directory, password: await readFile(passwordFile, 'utf8') }
@@ -50,24 +52,22 @@ async function removeUnfinished(home: string): Promise<void> {
   )
 }
 
-async function runInitdb(options: {
-  binaries: PostgresBinaries
-  account: ServerAccount
-  durable: boolean
-  passwordFile: string
-  directory: string
-}): Promise<void> {
+async function runInitdb(
+  { binaries, account, durable }: ClusterOptions,
+  passwordFile: string,
+  directory: string,
+): Promise<void> {
   const flags = [
-    `--pgdata=${options.directory}`,
-    `--pwfile=${options.passwordFile}`,
+    `--pgdata=${directory}`,
+    `--pwfile=${passwordFile}`,
     '--username=postgres',
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--no-locale',
-    ...(options.durable ? [] : ['--no-sync']),
+    ...(durable ? [] : ['--no-sync']),
   ]
   try {
-    await execute(options.binaries.initdb, flags, { ...options.account, cwd: '/' })
+    await execute(binaries.initdb, flags, { ...account, cwd: '/' })
   } catch (cause) {
     throw new StartError('PostgreSQL could not create its data folder', { cause })
   }

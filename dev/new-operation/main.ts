@@ -40,24 +40,17 @@ function main(args: string[]): number {
     return 0
   }
   try {
-    const { positionals, values } = parse(args)
+    const options = { 'keeps-status': { type: 'string' } } as const
+    const { positionals, values } = parseArgs({ args, allowPositionals: true, options })
     const [name, ...others] = positionals
     if (name === undefined || others.length > 0) throw new NameError('one name is required')
     write(name, values['keeps-status'])
     return 0
   } catch (error) {
-    if (!(error instanceof NameError)) throw error
-    process.stderr.write(`new-operation: ${error.message}\n\n${HELP}`)
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (!(error instanceof NameError) && !code.startsWith('ERR_PARSE_ARGS')) throw error
+    process.stderr.write(`new-operation: ${message}\n\n${HELP}`)
     return 2
-  }
-}
-
-function parse(args: string[]) {
-  try {
-    const options = { 'keeps-status': { type: 'string' } } as const
-    return parseArgs({ args, allowPositionals: true, options })
-  } catch (error) {
-    throw new NameError((error as Error).message)
   }
 }
 

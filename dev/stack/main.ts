@@ -1,5 +1,5 @@
 // The process of `npm start`: starts the whole stack, keeps it running, and stops it on Ctrl-C.
-import { inspect, parseArgs } from 'node:util'
+import { inspect } from 'node:util'
 import { ConfigError } from '../../src/config-formats.ts'
 import { readConfig } from '../../src/config.ts'
 import { describeFirstPayment } from './first-payment.ts'
@@ -30,18 +30,17 @@ Settings are environment variables, or lines of a .env file:
 const SAME_KEYSTROKE_MS = 1_000
 const PARENT_POLL_MS = 250
 
-process.exitCode = await main()
+process.exitCode = await main(process.argv.slice(2))
 process.exit()
 
-async function main(): Promise<number> {
-  const options = readArguments()
-  if (options.usageError !== undefined) {
-    process.stderr.write(`npm start: ${options.usageError}\n\n${HELP}`)
-    return 2
-  }
-  if (options.help) {
+async function main([argument]: string[]): Promise<number> {
+  if (argument === '--help') {
     print(HELP)
     return 0
+  }
+  if (argument !== undefined) {
+    process.stderr.write(`npm start: unknown argument ${argument}\n\n${HELP}`)
+    return 2
   }
   try {
     await runUntilStopped()
@@ -49,15 +48,6 @@ async function main(): Promise<number> {
   } catch (error) {
     process.stderr.write(`npm start: ${describeFailure(error)}\n`)
     return 1
-  }
-}
-
-function readArguments(): { help: boolean; usageError?: string } {
-  try {
-    const { values } = parseArgs({ options: { help: { type: 'boolean', default: false } } })
-    return values
-  } catch (error) {
-    return { help: false, usageError: (error as Error).message }
   }
 }
 

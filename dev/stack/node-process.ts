@@ -4,7 +4,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { StartError } from '../start-error.ts'
-import type { Part } from './supervise.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -18,16 +17,13 @@ export interface NodeProcessOptions {
   readonly log: (line: string) => void
 }
 
-export interface NodeProcess extends Part {
-  /** 0 when the process could not be started. */
-  readonly pid: number
-}
+export type NodeProcess = ReturnType<typeof startNodeProcess>
 
 /**
  * Starts a script with the Node binary of this process. The script gets its own process group, so
  * that Ctrl-C does not reach it.
  */
-export function startNodeProcess(options: NodeProcessOptions): NodeProcess {
+export function startNodeProcess(options: NodeProcessOptions) {
   const child = spawn(process.execPath, [options.script], {
     cwd: ROOT,
     env: { ...process.env, ...options.settings },
@@ -38,6 +34,7 @@ export function startNodeProcess(options: NodeProcessOptions): NodeProcess {
   options.log(`started as process ${child.pid}`)
   const ended = waitForEnd(child)
   return {
+    /** 0 when the process could not be started. */
     pid: child.pid ?? 0,
     ended,
     ready: Promise.race([

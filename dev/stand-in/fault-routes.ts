@@ -2,7 +2,7 @@
 // rules that inject faults.
 import { Router } from 'express'
 import { z } from 'zod'
-import type { FaultRule, FaultRules, MatchedRequest } from './fault-rules.ts'
+import { faultMatch, type FaultRule, type FaultRules, type MatchedRequest } from './fault-rules.ts'
 
 interface Parts<Name extends string, Request extends MatchedRequest> {
   readonly faultRules: FaultRules<Name, Request>
@@ -21,14 +21,7 @@ export function createFaultRoutes<Name extends string, Request extends MatchedRe
   release,
 }: Parts<Name, Request>): Router {
   const faultRule = z.strictObject({
-    match: z
-      .strictObject({
-        method: z.enum(['GET', 'POST', 'PUT']).optional(),
-        path: z.string().startsWith('/').optional(),
-        payment_method: z.string().optional(),
-        nth: z.int().min(1).optional(),
-      })
-      .default({}),
+    match: faultMatch.default({}),
     fault: z.enum(names),
     times: z.int().min(1).default(1),
     delay_ms: z.int().min(0).optional(),

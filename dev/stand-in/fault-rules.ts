@@ -1,15 +1,19 @@
 // Decides which requests get a fault. A rule matches properties of the request only. It does not
 // depend on what the request would execute.
+import { z } from 'zod'
+
+/** What a rule matches. */
+export const faultMatch = z.strictObject({
+  method: z.enum(['GET', 'POST', 'PUT']).optional(),
+  /** `*` stands for any characters. */
+  path: z.string().startsWith('/').optional(),
+  payment_method: z.string().optional(),
+  /** Injects the fault into `times` matching requests from this one on, counted from 1. */
+  nth: z.int().min(1).optional(),
+})
 
 export interface FaultRule<Name extends string> {
-  match: {
-    method?: string | undefined
-    /** `*` stands for any characters. */
-    path?: string | undefined
-    payment_method?: string | undefined
-    /** Injects the fault into `times` matching requests from this one on, counted from 1. */
-    nth?: number | undefined
-  }
+  match: z.infer<typeof faultMatch>
   fault: Name
   times: number
   delay_ms: number

@@ -13,12 +13,10 @@ import { idempotencyModes } from './requests/idempotency.ts'
 import type { PipelineParts } from './requests/pipeline.ts'
 import { expireHold, expiryReasons, moveHold } from './payment-intents/expire-hold.ts'
 import { rateLimitSettings } from './requests/rate-limits.ts'
-import { newMovement } from './balance/balance-transaction.ts'
-import { refundStatuses } from './refunds/refund-status.ts'
+import { addedMovement, newMovement } from './balance/balance-transaction.ts'
 import { settleDue } from './settle-due.ts'
-import { settleRefund } from './refunds/settle-refund.ts'
-import { disputeStatuses } from './disputes/dispute.ts'
-import { moveDispute, openDisputeOf } from './disputes/move-dispute.ts'
+import { settlement, settleRefund } from './refunds/settle-refund.ts'
+import { disputeStep, moveDispute, openDisputeOf, openTerms } from './disputes/move-dispute.ts'
 import { noSuchObject, StripeError } from './requests/stripe-errors.ts'
 import type { ApiObjects, ObjectKind } from './objects.ts'
 import type { Storage } from './storage.ts'
@@ -36,35 +34,6 @@ const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) 
 const expiry = z.strictObject({ reason: z.enum(expiryReasons).default('automatic') }).prefault({})
 
 const holdChange = z.strictObject({ ends_in_seconds: z.int() })
-
-const settlement = z.strictObject({
-  status: z.enum(refundStatuses),
-  failure_reason: z.string().min(1).optional(),
-})
-
-const movement = z.strictObject({
-  type: z.string().min(1),
-  reporting_category: z.string().min(1).exactOptional(),
-  amount: z.int(),
-  currency: z.string().regex(/^[a-z]{3}$/),
-  fee: z.int().exactOptional(),
-  source: z.string().min(1).nullable().exactOptional(),
-  description: z.string().nullable().exactOptional(),
-  exchange_rate: z.number().positive().nullable().exactOptional(),
-})
-
-const newDispute = z.strictObject({
-  payment_intent: z.string(),
-  amount: z.int().min(1).exactOptional(),
-  reason: z.string().min(1).exactOptional(),
-  status: z.enum(['needs_response', 'warning_needs_response']).exactOptional(),
-})
-
-const disputeStep = z.strictObject({
-  status: z.enum(disputeStatuses),
-  amount: z.int().min(1).optional(),
-  returns_fee: z.boolean().optional(),
-})
 
 /**
  * The id and the kind cannot be altered. Members with a column of their own must keep their type.
@@ -122,7 +91,7 @@ export function createControlRoutes(parts: ControlParts): Router {
       })
       // Stripe has many types of movements that no endpoint of the stand-in causes.
       .post('/balance_transactions', (req, res) => {
-        const added = newMovement(movement.parse(req.body), Math.floor(clock.now() / 1000))
+        const added = newMovement(addedMovement.parse(req.body), Math.floor(clock.now() / 1000))
         storage.objects.save(added)
         res.status(201).json(added)
       })
@@ -204,7 +173,7 @@ function objectRoutes({ storage, clock }: ControlParts): PostRoutes {
     '/refunds/:id/settle': answer(settlement, (settled, id) =>
       storage.change(id, (records) => settleRefund(records, id, settled, clock.now())),
     ),
-    '/disputes': answer(newDispute, (terms) => openDisputeOf(storage, terms, clock.now())),
+    '/disputes': answer(openTerms, (terms) => openDisputeOf(storage, terms, clock.now())),
     '/disputes/:id': answer(disputeStep, (step, id) => moveDispute(storage, id, step, clock.now())),
     // Without an event or an entry in the log, so that tests can compare with the truth.
     '/objects/:id': answer(alteration, (members, id) => {

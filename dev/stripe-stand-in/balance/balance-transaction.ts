@@ -2,6 +2,7 @@
 // (https://docs.stripe.com/api/balance_transactions/object): of captures, refunds, failed refunds and
 // disputes, and of everything that a control route adds.
 import type Stripe from 'stripe'
+import { z } from 'zod'
 import { newId } from '../ids.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import { newRefund, type Refund } from '../refunds/refund.ts'
@@ -34,13 +35,19 @@ const categoryOfType: Readonly<Record<string, string>> = {
 /** The money of a charge is available after two days, as for most cards in most countries. */
 const SETTLES_AFTER_SECONDS = 2 * 24 * 60 * 60
 
-type Movement = Pick<BalanceTransaction, 'type' | 'amount' | 'currency'> &
-  Partial<
-    Pick<
-      BalanceTransaction,
-      'reporting_category' | 'fee' | 'source' | 'available_on' | 'description' | 'exchange_rate'
-    >
-  >
+/** What a control route adds. */
+export const addedMovement = z.strictObject({
+  type: z.string().min(1),
+  reporting_category: z.string().min(1).exactOptional(),
+  amount: z.int(),
+  currency: z.string().regex(/^[a-z]{3}$/),
+  fee: z.int().exactOptional(),
+  source: z.string().min(1).nullable().exactOptional(),
+  description: z.string().nullable().exactOptional(),
+  exchange_rate: z.number().positive().nullable().exactOptional(),
+})
+
+type Movement = z.infer<typeof addedMovement> & { available_on?: number }
 
 /** Creates a movement, at the given second. */
 export function newMovement(movement: Movement, created: number): BalanceTransaction {

@@ -2,6 +2,7 @@
 // (https://docs.stripe.com/api/radar/early_fraud_warnings). At Stripe the bank of the cardholder does
 // this; here a test card or a control route does it.
 import type Stripe from 'stripe'
+import { z } from 'zod'
 import { newId } from '../ids.ts'
 import { DISPUTE_FEE, movementOfDispute } from '../balance/balance-transaction.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
@@ -11,6 +12,7 @@ import type { Records, Storage } from '../storage.ts'
 import { refusedByState } from '../requests/stripe-errors.ts'
 import { behaviorOf } from '../customers/saved-methods.ts'
 import {
+  disputeStatuses,
   isClosed,
   isInquiry,
   mayBecome,
@@ -52,16 +54,23 @@ export function actAfterCapture(
   if (fraudWarning) warnOf(records, cause, intent)
 }
 
-export interface OpenTerms extends Partial<DisputeTerms> {
-  payment_intent: string
-}
+export const openTerms = z.strictObject({
+  payment_intent: z.string(),
+  amount: z.int().min(1).exactOptional(),
+  reason: z.string().min(1).exactOptional(),
+  status: z.enum(['needs_response', 'warning_needs_response']).exactOptional(),
+})
 
 /**
  * Opens a dispute in one transaction. A pending refund of its charge fails.
  *
  * @throws StripeError when the intent does not exist or has captured nothing.
  */
-export function openDisputeOf(storage: Storage, terms: OpenTerms, nowMs: number): Dispute {
+export function openDisputeOf(
+  storage: Storage,
+  terms: z.infer<typeof openTerms>,
+  nowMs: number,
+): Dispute {
   const { payment_intent: id, reason = 'fraudulent', status = 'needs_response' } = terms
   return storage.change(id, (records) => {
     const intent = records.objects.get('payment_intent', id, 'payment_intent')
@@ -85,13 +94,13 @@ function failPendingRefunds(records: Records, { id }: PaymentIntent, nowMs: numb
   }
 }
 
-export interface DisputeStep {
-  status: string
+export const disputeStep = z.strictObject({
+  status: z.enum(disputeStatuses),
   /** What comes back, by default what was withdrawn. */
-  amount?: number | undefined
+  amount: z.int().min(1).optional(),
   /** Whether the fee comes back, too. Stripe returns some fees of a won dispute. */
-  returns_fee?: boolean | undefined
-}
+  returns_fee: z.boolean().optional(),
+})
 
 /**
  * Moves a dispute to another status in one transaction: an inquiry that becomes a dispute withdraws
@@ -102,7 +111,7 @@ export interface DisputeStep {
 export function moveDispute(
   storage: Storage,
   id: string,
-  { status, amount, returns_fee = false }: DisputeStep,
+  { status, amount, returns_fee = false }: z.infer<typeof disputeStep>,
   nowMs: number,
 ): Dispute {
   return storage.change(id, (records) => {

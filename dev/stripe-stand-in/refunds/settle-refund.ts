@@ -1,16 +1,17 @@
 // Changes the status of a refund after its creation. At Stripe a bank does this, up to 30 days later
 // (https://docs.stripe.com/refunds#failed-refunds); here the timetable or a control route does it.
+import { z } from 'zod'
 import { movementOfFailedRefund } from '../balance/balance-transaction.ts'
-import { openRefundStatuses, type RefundStatus } from './refund-status.ts'
+import { openRefundStatuses, refundStatuses } from './refund-status.ts'
 import type { Refund } from './refund.ts'
 import type { Records } from '../storage.ts'
 import { refusedByState } from '../requests/stripe-errors.ts'
 
-export interface Settlement {
-  readonly status: RefundStatus
+export const settlement = z.strictObject({
+  status: z.enum(refundStatuses),
   /** https://docs.stripe.com/api/refunds/object#refund_object-failure_reason */
-  readonly failure_reason?: string | undefined
-}
+  failure_reason: z.string().min(1).optional(),
+})
 
 /**
  * Changes the refund, in the caller's transaction. The money of a refund that failed or was canceled
@@ -21,7 +22,7 @@ export interface Settlement {
 export function settleRefund(
   { objects, executed, events }: Records,
   id: string,
-  { status, failure_reason = 'unknown' }: Settlement,
+  { status, failure_reason = 'unknown' }: z.infer<typeof settlement>,
   nowMs: number,
 ): Refund {
   const refund = objects.get('refund', id, 'refund')
