@@ -2,10 +2,10 @@
 // rules that inject faults.
 import { Router } from 'express'
 import { z } from 'zod'
-import { faultMatch, type FaultRule, type FaultRules, type MatchedRequest } from './fault-rules.ts'
+import { faultMatch, type FaultRule, type FaultRules } from './fault-rules.ts'
 
-interface Parts<Name extends string, Request extends MatchedRequest> {
-  readonly faultRules: FaultRules<Name, Request>
+interface Parts<Name extends string> {
+  readonly faultRules: Omit<FaultRules<Name>, 'pick'>
   readonly names: readonly Name[]
   readonly delayDefaultMs: (fault: Name) => number
   readonly listExecuted: () => readonly unknown[]
@@ -13,13 +13,13 @@ interface Parts<Name extends string, Request extends MatchedRequest> {
   readonly release: () => void
 }
 
-export function createFaultRoutes<Name extends string, Request extends MatchedRequest>({
+export function createFaultRoutes<Name extends string>({
   faultRules,
   names,
   delayDefaultMs,
   listExecuted,
   release,
-}: Parts<Name, Request>): Router {
+}: Parts<Name>): Router {
   const faultRule = z.strictObject({
     match: faultMatch.default({}),
     fault: z.enum(names),

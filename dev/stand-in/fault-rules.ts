@@ -36,19 +36,14 @@ interface CountedRule<Name extends string> extends FaultRule<Name> {
   struck: number
 }
 
-export type FaultRules<Name extends string, Request extends MatchedRequest> = ReturnType<
-  typeof createFaultRules<Name, Request>
->
+export type FaultRules<Name extends string> = ReturnType<typeof createFaultRules<Name>>
 
 /** Long enough to be noticed, and shorter than the usual timeouts of clients. */
 export const DELAY_DEFAULT_MS = 1_000
 
 /** Rules are kept in memory: a stand-in that was killed restarts without faults. */
-export function createFaultRules<
-  Name extends string,
-  Request extends MatchedRequest = MatchedRequest,
->() {
-  let rules: { counted: CountedRule<Name>; isMatch: (request: Request) => boolean }[] = []
+export function createFaultRules<Name extends string>() {
+  let rules: { counted: CountedRule<Name>; isMatch: (request: MatchedRequest) => boolean }[] = []
   return {
     add: (rule: FaultRule<Name>) => {
       const counted: CountedRule<Name> = { ...rule, matched: 0, struck: 0 }
@@ -60,7 +55,7 @@ export function createFaultRules<
       rules = []
     },
     /** Counts the request in every matching rule, and returns the fault of the first that is due. */
-    pick: (request: Request) => {
+    pick: (request: MatchedRequest) => {
       let injected: InjectedFault<Name> | undefined
       for (const { counted, isMatch } of rules) {
         if (!isMatch(request)) continue

@@ -55,7 +55,7 @@ interface Page<Item> {
 }
 
 /** The objects of every account. A new object belongs to the default account. */
-export type AllObjects = ReturnType<typeof openObjects>
+type AllObjects = ReturnType<typeof openObjects>
 
 /** The objects of one account. */
 export type Objects = ReturnType<AllObjects['of']>

@@ -2,7 +2,7 @@
 import { html } from '../../../console/html.js'
 import { ProblemNote } from '../../../console/parts.js'
 
-/** @typedef {import('../answers.ts').Counts} BreakCounts */
+/** @typedef {import('../server.ts').Counts} BreakCounts */
 
 export const COUNTS = '/break/counts'
 

@@ -5,8 +5,8 @@ import { COUNTS } from './counts.js'
 import { newKey } from './tour-key.js'
 
 /**
- * @typedef {import('../answers.ts').PaymentAnswer} Answer
- * @typedef {import('../answers.ts').Counts} BreakCounts
+ * @typedef {import('../server.ts').PaymentAnswer} Answer
+ * @typedef {import('../server.ts').Counts} BreakCounts
  * @typedef {import('../../../client/operators-schema.ts').components['schemas']['Operation']} Operation
  * @typedef {{ seen: string, payment: string }} Result
  * @typedef {Result & { key: string, answer: Answer }} Paid

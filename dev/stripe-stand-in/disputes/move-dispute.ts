@@ -22,7 +22,7 @@ import {
 } from './dispute.ts'
 
 /** Opens a dispute of a captured intent. An inquiry moves no money. */
-export function openDispute(
+function openDispute(
   records: Records,
   cause: EventCause,
   intent: PaymentIntent,

@@ -22,7 +22,7 @@ export function delayDefaultMs(fault: FaultName): number {
 }
 
 export function createFaultRules() {
-  const rules = createRules<FaultName, ApiRequest>()
+  const rules = createRules<FaultName>()
   /** The idempotency keys that got the fault of a payment method: only their first request does. */
   const faultedKeys = new Set<string>()
   const ofMethod = (request: ApiRequest): InjectedFault | undefined => {

@@ -9,8 +9,6 @@ export interface KeptResult {
   request_id: string
 }
 
-export type KeptResults = ReturnType<typeof openKeptResults>
-
 /** Opens the kept results, and creates their table if necessary. */
 export function openKeptResults(database: DatabaseSync) {
   database.exec(`

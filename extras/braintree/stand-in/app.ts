@@ -40,7 +40,7 @@ export function createBraintreeStandIn({ systemNow = Date.now } = {}): Braintree
   const parts: Parts = {
     storage: createStorage(),
     clock: createClock(systemNow),
-    faultRules: createFaultRules<FaultName, ApiRequest>(),
+    faultRules: createFaultRules<FaultName>(),
     hanging,
     listener,
   }

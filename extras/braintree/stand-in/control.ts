@@ -9,7 +9,7 @@ import { disputeKinds, disputeStatuses, type Dispute } from './disputes/dispute.
 import { faultNames, type FaultName } from './faults/faults.ts'
 import { Refusal } from './requests/refusals.ts'
 import type { Member } from './requests/xml.ts'
-import { newId, type Storage, type ApiRequest } from './storage.ts'
+import { newId, type Storage } from './storage.ts'
 import { enter, showTransaction, type Status } from './transactions/transaction.ts'
 import { findTransaction } from './transactions/changes.ts'
 
@@ -48,7 +48,7 @@ export function createClock(systemNow: () => number): Clock {
 export interface ControlParts {
   readonly storage: Storage
   readonly clock: Clock
-  readonly faultRules: FaultRules<FaultName, ApiRequest>
+  readonly faultRules: FaultRules<FaultName>
   readonly hanging: HangingConnections
 }
 
