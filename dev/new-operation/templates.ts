@@ -25,8 +25,7 @@ import {
   type Payment,
 } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import { onPayment } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import { finishWithPayment, finishWithRefusal, onPayment } from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance
@@ -61,8 +60,7 @@ function record({ payment }: Subject, outcome: FinalOutcome<Cancellation>): Step
 function keepingPhases({ operation, camel }: OperationNames, event: string): string {
   return `// The operation \`${operation}\`: says here in one sentence what it does to a payment.
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import { keepsStatus, type PaymentSubject } from '../on-payment.ts'
-import { finishWithPayment } from '../payment-answers.ts'
+import { finishWithPayment, keepsStatus, type PaymentSubject } from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record and advance
