@@ -183,7 +183,8 @@ async function useService(service: OwnService, tenant: Tenant): Promise<object> 
     )
   const payment = await shown(`/v1/payments/${id}`)
   const lists = await Promise.all([
-    shown('/v1/events'),
+    // Those behind them are of the three payments that were made together, in any order.
+    shown('/v1/events?limit=6'),
     shown('/v1/ledger/balances'),
     shown('/v1/ledger/transactions'),
     shown('/v1/payments'),
