@@ -26,8 +26,8 @@ import { phaseSpan, runSpan } from './spans.ts'
  * How a run ended. `finished`: the response is stored. `retry`: no final outcome, to be retried
  * later. `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process
  * shuts down, and a new job makes another worker continue. `leased`: another worker owns the
- * lease, or will take it, and the job is tried again. `nothing_to_do`: the operation was idle already. `absent`: there is no such operation, or its node
- * has not committed it yet.
+ * lease, or will take it, and the job is tried again. `nothing_to_do`: the operation was idle already.
+ * `absent`: there is no such operation, or its node has not committed it yet.
  */
 export type RunResult =
   | 'finished'

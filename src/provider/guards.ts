@@ -1,5 +1,5 @@
-// The guards of a provider, the outermost last: no call or proof with another account than before, no proof
-// by wrong clocks, and no call while the provider fails.
+// The guards of a provider, from the inside to the outside: no proof by wrong clocks, no call or proof with
+// another account than before, and no call while the provider fails. src/wiring.ts puts them around it.
 import {
   BrokenCircuitError,
   CircuitState,
@@ -160,8 +160,7 @@ export interface ClockGuardOptions {
 
 /**
  * Guards the lookup of an authorization, the only one whose proof depends on times: the provider dates its
- * objects by its own clock, and the lookup reads a window of our clocks. While our clocks
- * are apart from the provider's, or its answer has no Date, it does not prove absence: the outcome is
+ * objects by its own clock, and the lookup reads a window of our clocks. While our clocks are apart from the provider's, or its answer has no Date, it does not prove absence: the outcome is
  * `unknown`, as after a lookup that failed. A clock that was corrected has dated calls before, so
  * the window of those is longer by as much as it was apart.
  */
@@ -240,8 +239,8 @@ const REASON = 'the provider has failed repeatedly, and is not called for a mome
 /**
  * Makes no call for a while after repeated failures; then one call tests whether the provider works again.
  * A call that is not made is `not_executed`; an operation that was in doubt stays in doubt, because the
- * engine stores that in its row. Guards the calls that move money, but not lookups: `not_executed` of a lookup means that the
- * call did not happen, which a lookup that was not made cannot prove.
+ * engine stores that in its row. Guards the calls that move money, but not lookups: `not_executed` of a
+ * lookup means that the call did not happen, which a lookup that was not made cannot prove.
  *
  * @param turned is called when the circuit opens, and when it closes again.
  */

@@ -168,8 +168,10 @@ interface OurDispute extends OurRecord {
   readonly dispute: Dispute | null
 }
 
-/** Those that the provider opened in the window, and ours that are not closed. It opens them: one of a payment
- * of ours that we do not have is followed, too. */
+/**
+ * Those that the provider opened in the window, and ours that are not closed. It opens them: one of a payment
+ * of ours that we do not have is followed, too.
+ */
 export const disputeRecords: RecordKind<OurDispute, ProviderDispute> = {
   table: 'disputes',
   list: (provider, ...args) => provider.listDisputes(...args),

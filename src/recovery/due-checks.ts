@@ -16,8 +16,8 @@ export interface DueCheck extends JoinedOperation {
 type DueRow = OperationRef & { readonly unknown_for_seconds: number }
 
 /**
- * Takes the checks that are due, each for one caller. It takes no lease. The schedule advances before the lookup:
- * after a crash the next check follows, or a person takes over after the last one.
+ * Takes the checks that are due, each for one caller. It takes no lease. The schedule advances before
+ * the lookup: after a crash the next check follows, or a person takes over after the last one.
  *
  * @param delaysSeconds the schedule, in seconds since the outcome became unknown, ascending.
  */

@@ -188,7 +188,7 @@ describe.each([creation, ...fixtures])('$operation', (row) => {
       await expectDone(row, ref)
     })
 
-    test('refuses the key for another payment, body or operation, whatever the state', async () => {
+    test('refuses the key for another payment, body or operation, in every state', async () => {
       const paymentId = await startOfRequest()
       const other = await startOfRequest()
       const key = randomUUID()

@@ -235,7 +235,8 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
 
 /**
  * Reopens a failed operation for its client's retry. One of several concurrent retries wins; the others
- * get false. An operation whose client wants out stays as it is.
+ * get false. If the time of a call is still there, the call is in doubt again. An operation whose client
+ * wants out stays as it is.
  */
 export async function reopenIfFailed(
   tx: Transaction,
@@ -312,7 +313,10 @@ const isOfTenant = (sql: Sql | Transaction, tenantId: string): Fragment =>
 export const isOperation = (sql: Sql | Transaction, { tenantId, id }: OperationRef): Fragment =>
   sql`${isOfTenant(sql, tenantId)} and id = ${id}`
 
-/** The condition that a row still has this lease and recovery point. The sweeper takes a lease by the status. */
+/**
+ * The condition that a row still has this lease and this recovery point. The sweeper takes a lease away by
+ * the status, the next claim by the epoch; an expired lease alone changes nothing.
+ */
 export const isOwner = (sql: Sql | Transaction, fence: Fence): Fragment => sql`
   ${isOperation(sql, fence)}
   and recovery_point = ${fence.recoveryPoint} and lease_epoch = ${fence.leaseEpoch}

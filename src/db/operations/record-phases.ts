@@ -33,47 +33,6 @@ import { nextId, rowsOf } from '../connection/rows.ts'
 import type { OperationRow } from './operation-rows.ts'
 
 /**
- * Inserts ledger transactions of operations of a tenant, each with its postings, which never change.
- *
- * @param ids of `makeLedgerIds`, at least one for each.
- */
-export async function insertPostings(
-  tx: Transaction,
-  tenantId: string,
-  posted: readonly { readonly claim: OperationRow; readonly entry: LedgerEntry }[],
-  ids: readonly string[],
-): Promise<void> {
-  if (posted.length === 0) return
-  const rows = posted.flatMap(({ claim, entry: { kind, currency, postings } }, index) => {
-    const { id: operationId, paymentId, refund, dispute } = claim
-    const ofOperation = { operationId, paymentId, refundId: refund?.id, disputeId: dispute?.id }
-    const transaction = { tenantId, transactionId: ids[index], kind, currency, ...ofOperation }
-    return postings.map(({ debit, credit, amountMinor }) => ({
-      id: randomUUIDv7(),
-      ...transaction,
-      debit,
-      credit,
-      amountMinor,
-    }))
-  })
-  await tx`insert into ledger_postings ${rowsOf(tx, rows)}`
-}
-
-/** Makes the ids of ledger transactions. They have to be inserted in this transaction. */
-export async function makeLedgerIds(
-  tx: Transaction,
-  tenantId: string,
-  posted: readonly { readonly claim: OperationRow }[],
-): Promise<string[]> {
-  if (posted.length === 0) return []
-  const rows = await tx<{ id: string }[]>`
-    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id
-    from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
-  `
-  return rows.map(({ id }) => id)
-}
-
-/**
  * The resource that a phase changes: a payment, a refund or a dispute, never several, because a
  * statement may change a row only once. A change of the status is an event. A phase that changes
  * none can store something on its payment instead, and announce an event about it.
@@ -241,4 +200,45 @@ async function changeResource(
   return announces === undefined
     ? []
     : await findPaymentEvents(tx, tenantId, [paymentId], announces, key)
+}
+
+/**
+ * Inserts ledger transactions of operations of a tenant, each with its postings, which never change.
+ *
+ * @param ids of `makeLedgerIds`, at least one for each.
+ */
+export async function insertPostings(
+  tx: Transaction,
+  tenantId: string,
+  posted: readonly { readonly claim: OperationRow; readonly entry: LedgerEntry }[],
+  ids: readonly string[],
+): Promise<void> {
+  if (posted.length === 0) return
+  const rows = posted.flatMap(({ claim, entry: { kind, currency, postings } }, index) => {
+    const { id: operationId, paymentId, refund, dispute } = claim
+    const ofOperation = { operationId, paymentId, refundId: refund?.id, disputeId: dispute?.id }
+    const transaction = { tenantId, transactionId: ids[index], kind, currency, ...ofOperation }
+    return postings.map(({ debit, credit, amountMinor }) => ({
+      id: randomUUIDv7(),
+      ...transaction,
+      debit,
+      credit,
+      amountMinor,
+    }))
+  })
+  await tx`insert into ledger_postings ${rowsOf(tx, rows)}`
+}
+
+/** Makes the ids of ledger transactions. They have to be inserted in this transaction. */
+export async function makeLedgerIds(
+  tx: Transaction,
+  tenantId: string,
+  posted: readonly { readonly claim: OperationRow }[],
+): Promise<string[]> {
+  if (posted.length === 0) return []
+  const rows = await tx<{ id: string }[]>`
+    select ${nextId(tx, 'ledger', tx`${tenantId}::uuid`)} as id
+    from unnest(${posted.map(({ claim }) => claim.id)}::uuid[])
+  `
+  return rows.map(({ id }) => id)
 }

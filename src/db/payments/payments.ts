@@ -1,5 +1,5 @@
 // Inserts, reads and changes payments, with their events. Each change of a status is guarded by the one
-// that it leaves, in the statement or under a lock, and a CHECK refuses transitions that the domain does not list.
+// that it leaves, in the statement or under a lock. A CHECK refuses what the domain does not list.
 import {
   paymentAfter,
   withStatus,

@@ -4,8 +4,8 @@
 /**
  * The kinds of findings. `outcome_unknown`: the service could not find out whether an operation
  * happened. `operation_abandoned`: an operation was partly executed, or may have been, and its
- * client never retried.
- * The other kinds are differences between our records and the provider's. `missing_here`: the
+ * client never retried. The other kinds are differences between our records and the provider's.
+ * `missing_here`: the
  * provider has a record that we do not have. `missing_there`: we have a record that the provider
  * does not have. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider
  * name the same operation, and the second one took, holds or returned money, or may still do so.

@@ -59,7 +59,10 @@ export interface Draft
   extends Pick<Intent, 'paymentId' | 'details'>, Partial<Pick<Intent, 'refundId' | 'parameters'>> {
   /** Creates or marks the resource. The same function for all requests of the route. */
   readonly resource: WriteResources
-  /** Explains why `resource` returned no row, or a customer is not the tenant's. Reads the store again, after the transaction. */
+  /**
+   * Explains why `resource` returned no row, or a customer is not the tenant's. Reads the store again, after
+   * the transaction.
+   */
   readonly explainRefusal: () => Promise<ProblemError>
 }
 
