@@ -1,10 +1,14 @@
 // A new database has no statistics. Until autovacuum analyzes a table, PostgreSQL plans with default
 // estimates. The number of rows and index entries that a payment reads must not grow with those before it.
 import { beforeAll, expect, test } from '@jest/globals'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { t } from '../support/own-engine.ts'
 
 const PAYMENTS = 12
+
+/** Of the pool of the engine. */
+const SESSIONS = 6
 
 // With statistics PostgreSQL reads small tables as a whole, which is right.
 beforeAll(async () => {
@@ -22,14 +26,32 @@ type Reads = Readonly<Record<string, number>>
 
 async function reads(): Promise<Reads> {
   const { sql } = t.engine.store
-  // The statistics of a session reach the view when it is idle.
-  await sql`select pg_stat_force_next_flush()`
+  await flushStatistics()
   const rows = await sql<{ name: string; read: number }[]>`
     select indexrelname as name, idx_tup_read::int as read from pg_stat_user_indexes
     union all
     select relname, seq_tup_read::int from pg_stat_user_tables
   `
   return Object.fromEntries(rows.map(({ name, read }) => [name, read]))
+}
+
+/**
+ * The statistics of a session reach the views when it is idle, some time later unless it is told to flush
+ * them. All sessions are in a transaction before the first one ends, so that each of them is told.
+ */
+async function flushStatistics(): Promise<void> {
+  const all = Promise.withResolvers<void>()
+  let told = 0
+  await Promise.all(
+    Array.from({ length: SESSIONS }, () =>
+      inTransaction(t.engine.store.sql, async (tx) => {
+        await tx`select pg_stat_force_next_flush()`
+        told += 1
+        if (told === SESSIONS) all.resolve()
+        await all.promise
+      }),
+    ),
+  )
 }
 
 async function readsOfRefundedPayments(): Promise<Reads> {
